@@ -38,10 +38,11 @@ if now < 0 then
   now, slack = time[1] * 1000000 + time[2], 1
 end
 -- What is held, in a sorted set beside the states of the limits it counts for. Its members, by their scores:
---   'h' held first_end count token kept_until swept
+--   'h' held first_end count token kept_until swept written_at longest_lease
 --                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
 --                                     many reservations there are, the last fencing token, until when the set is kept,
---                                     when old calls were taken out of it
+--                                     when old calls were taken out of it, when this was written, how long the longest lease is.
+--                                     (At most 64 bytes, which the server keeps in compact form.)
 --   'r' id weight                     at minus the end of the lease; 's' in place of 'r': of a rule in shadow that had no
 --                                     room, which does not count
 --   'p' id                            at the price of a unit, where the call brought a limit of its own
@@ -65,10 +66,12 @@ end
 -- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 89 bytes that of the
 -- holder.
 local MARKS, MOST_HELD, PARAMS = 4e15, 10000, 57
-local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 49, 89
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 61, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
+-- After a step of the clock back, for a look: when the last lease of a key ends at the latest.
+local latest_ends = nil
 -- Ends a reservation and charges what was used, or lets its lease begin anew. Answers 1 when it was held wherever it
 -- should be, 0 when it was not, -1 when a limit would be overdrawn by more than 2^53: then nothing is done.
 --
@@ -76,13 +79,14 @@ local mode = op == PEEK and 0 or 1
 if #ARGV == 1 and op == COMMIT then
   local holder, key = KEYS[2], KEYS[1]
   local header, first_end = call('ZRANGE', holder, '0', '0')[1], 0
-  local held, held_count, token, kept_until, swept
+  local held, held_count, token, kept_until, swept, written_at, longest_lease
   if header and #header == HEADER then
-    held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+    held, first_end, held_count, token, kept_until, swept, written_at, longest_lease =
+      unpack_numbers('<ddI4ddddd', header, 2)
   end
   local weight, lease, _, _, own_price, timeout, named, call_id =
     unpack_numbers('<ddddddc25c16', ARGV[1], #ARGV[1] - HOLDER + 1)
-  if first_end > now and own_price == 0 then
+  if first_end > now and written_at <= now and own_price == 0 then
     local amount, grant = extra, 0
     -- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
 -- time, because an absolute time in a double is too coarse for rates above a million per second. Beside it
@@ -129,9 +133,10 @@ local lasting = state and #state == 32 and unpack_numbers('<d', state, 25) or 0
         local is_swept = now - swept > timeout
         if is_swept then swept = now end
         -- Without a reservation the token is kept for a lease.
-        if held_count == 1 then kept_until, first_end = now + lease, 0 end
+        if held_count == 1 then kept_until, first_end, longest_lease = now + lease, 0, 0 end
         if now + timeout > kept_until then kept_until = now + timeout end
-        header = pack('<c1dddddd', 'h', held - weight, first_end, held_count - 1, token, kept_until, swept)
+        header = pack('<c1ddI4ddddd', 'h', held - weight, first_end, held_count - 1, token, kept_until, swept, now,
+          longest_lease)
         if amount > 0 or forced then
           -- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
 -- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
@@ -183,11 +188,13 @@ end
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
   local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now,
+    written_at = now, longest_lease = 0 }
   if not header then return holding end
   if first[2] ~= '-inf' or #header ~= HEADER then return nil end
-  local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
-  if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
+  local held, first_end, count, token, kept_until, swept, written_at, longest_lease =
+    unpack_numbers('<ddI4ddddd', header, 2)
+  if not (written_at >= 0 and written_at <= LATEST and longest_lease >= 0 and longest_lease <= LATEST and held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
     return nil
   end
   -- Nothing is held, and it should be gone.
@@ -197,6 +204,7 @@ local function open_holding(key)
   end
   holding.header, holding.held, holding.count, holding.token = header, held, count, token
   holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
+  holding.written_at, holding.longest_lease = written_at, longest_lease
   holding.first_end = first_end_of(call('ZREVRANGEBYSCORE', key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
   return holding
 end
@@ -210,12 +218,12 @@ end
 
 -- Writes what changed. Without a reservation the token is kept for a lease.
 local function save(holding)
-  if holding.count == 0 then holding.kept_until = now + holding.lease end
+  if holding.count == 0 then holding.kept_until, holding.longest_lease = now + holding.lease, 0 end
   if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
   local first =
     of_right(holding, redis.pcall('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
-  local header = 'h' .. pack('<dddddd', holding.held, first_end_of(first) or 0, holding.count, holding.token,
-    holding.kept_until, holding.swept)
+  local header = pack('<c1ddI4ddddd', 'h', holding.held, first_end_of(first) or 0, holding.count, holding.token,
+    holding.kept_until, holding.swept, now, holding.longest_lease)
   if holding.header ~= header then
     call('ZADD', holding.key, '-inf', header)
     if holding.header then call('ZREM', holding.key, holding.header) end
@@ -226,6 +234,29 @@ end
 
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
+end
+
+-- After a step of the clock back no lease ends later than the longest one that begins now. A look writes nothing.
+local function heal(holding)
+  local step, bound = holding.written_at - now, now + holding.longest_lease
+  if step <= 0 then return end
+  local counted_until = math.min(holding.kept_until, bound + holding.longest)
+  holding.kept_until, holding.swept = math.max(holding.kept_until - step, counted_until), math.min(holding.swept, now)
+  if holding.first_end then holding.first_end = math.min(holding.first_end, bound) end
+  if op == PEEK then
+    latest_ends = latest_ends or {}
+    latest_ends[holding.key] = bound
+    return
+  end
+  local late, score = call('ZRANGEBYSCORE', holding.key, -LATEST, '(' .. string.format('%.0f', -bound)), -bound
+  for first = 1, #late, 1000 do
+    local pairs_of = {}
+    for at = first, math.min(first + 999, #late) do
+      pairs_of[#pairs_of + 1], pairs_of[#pairs_of + 2] = score, late[at]
+    end
+    call('ZADD', holding.key, unpack(pairs_of))
+  end
+  holding.written_at, holding.is_healed = now, true
 end
 local load_of, commit_of, refund_of = {}, {}, {}
 load_of[1] = function(key, arg)
@@ -339,6 +370,7 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
   holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
+  heal(holding)
   if holding.first_end and holding.first_end <= now then is_due = true end
 end
 
@@ -492,6 +524,7 @@ for j = 1, #holdings do
       let_go(holding)
     else
       call('ZADD', holding.key, -now - holding.lease, holding.member)
+      holding.longest_lease = math.max(holding.count > 1 and holding.longest_lease or 0, holding.lease)
       prolong(holding, now + holding.lease + holding.longest)
     end
     if j == 1 then
@@ -515,7 +548,7 @@ for i = 1, limits do
   end
 end
 for j = 1, #holdings do
-  if holdings[j].member then save(holdings[j]) end
+  if holdings[j].member or holdings[j].is_healed then save(holdings[j]) end
 end
 keep_states()
 return is_held

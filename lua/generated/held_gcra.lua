@@ -38,10 +38,11 @@ if now < 0 then
   now, slack = time[1] * 1000000 + time[2], 1
 end
 -- What is held, in a sorted set beside the states of the limits it counts for. Its members, by their scores:
---   'h' held first_end count token kept_until swept
+--   'h' held first_end count token kept_until swept written_at longest_lease
 --                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
 --                                     many reservations there are, the last fencing token, until when the set is kept,
---                                     when old calls were taken out of it
+--                                     when old calls were taken out of it, when this was written, how long the longest lease is.
+--                                     (At most 64 bytes, which the server keeps in compact form.)
 --   'r' id weight                     at minus the end of the lease; 's' in place of 'r': of a rule in shadow that had no
 --                                     room, which does not count
 --   'p' id                            at the price of a unit, where the call brought a limit of its own
@@ -65,23 +66,26 @@ end
 -- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 89 bytes that of the
 -- holder.
 local MARKS, MOST_HELD, PARAMS = 4e15, 10000, 57
-local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 49, 89
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 61, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
+-- After a step of the clock back, for a look: when the last lease of a key ends at the latest.
+local latest_ends = nil
 -- One limit, of whose reservations no lease has ended: nearly every call. (What makes tables and functions stands below,
 -- and costs nothing until it is needed.) It answers with one string, which costs less than a list: where anything is held,
 -- or was reserved, BESIDE, the weight that was held before and the token; then the limit's answer.
 if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
   local holder, key = KEYS[2], KEYS[1]
   local has_room, plain_slack, lasts, header = true, slack, 0, call('ZRANGE', holder, '0', '0')[1]
-  local held, first_end, held_count, token, kept_until, swept = 0, 0, 0, 0, 0, now
+  local held, first_end, held_count, token, kept_until, swept, written_at, longest_lease = 0, 0, 0, 0, 0, now, 0, 0
   if header then
     if #header == HEADER then
-      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+      held, first_end, held_count, token, kept_until, swept, written_at, longest_lease =
+        unpack_numbers('<ddI4ddddd', header, 2)
     end
-    -- Else it is not ours, or should be gone.
-    has_room = held_count > 0 or kept_until > now
+    -- Else it is not ours, or should be gone, or the clock has stepped back.
+    has_room = (held_count > 0 or kept_until > now) and written_at <= now
   end
   local weight, lease, longest, own_price, _, named
   if op == RESERVE then
@@ -178,7 +182,9 @@ local answer = interval == unit and pack('<dddddd', BESIDE, held, token, grant, 
         kept_until = ends + longest
         kept_until = kept_until - kept_until % slice + slice
       end
-      local written = pack('<c1dddddd', 'h', held + weight, first_end, held_count + 1, token, kept_until, swept)
+      if lease > longest_lease then longest_lease = lease end
+      local written = pack('<c1ddI4ddddd', 'h', held + weight, first_end, held_count + 1, token, kept_until, swept, now,
+        longest_lease)
       local added = call('ZADD', holder, 'NX', '-inf', written, string.format('%d', -ends), named)
       if added == 2 then
         -- Not before: a set that was empty for a moment has no lifetime.
@@ -216,11 +222,13 @@ end
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
   local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now,
+    written_at = now, longest_lease = 0 }
   if not header then return holding end
   if first[2] ~= '-inf' or #header ~= HEADER then return nil end
-  local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
-  if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
+  local held, first_end, count, token, kept_until, swept, written_at, longest_lease =
+    unpack_numbers('<ddI4ddddd', header, 2)
+  if not (written_at >= 0 and written_at <= LATEST and longest_lease >= 0 and longest_lease <= LATEST and held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
     return nil
   end
   -- Nothing is held, and it should be gone.
@@ -230,6 +238,7 @@ local function open_holding(key)
   end
   holding.header, holding.held, holding.count, holding.token = header, held, count, token
   holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
+  holding.written_at, holding.longest_lease = written_at, longest_lease
   holding.first_end = first_end_of(call('ZREVRANGEBYSCORE', key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
   return holding
 end
@@ -243,12 +252,12 @@ end
 
 -- Writes what changed. Without a reservation the token is kept for a lease.
 local function save(holding)
-  if holding.count == 0 then holding.kept_until = now + holding.lease end
+  if holding.count == 0 then holding.kept_until, holding.longest_lease = now + holding.lease, 0 end
   if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
   local first =
     of_right(holding, redis.pcall('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
-  local header = 'h' .. pack('<dddddd', holding.held, first_end_of(first) or 0, holding.count, holding.token,
-    holding.kept_until, holding.swept)
+  local header = pack('<c1ddI4ddddd', 'h', holding.held, first_end_of(first) or 0, holding.count, holding.token,
+    holding.kept_until, holding.swept, now, holding.longest_lease)
   if holding.header ~= header then
     call('ZADD', holding.key, '-inf', header)
     if holding.header then call('ZREM', holding.key, holding.header) end
@@ -259,6 +268,29 @@ end
 
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
+end
+
+-- After a step of the clock back no lease ends later than the longest one that begins now. A look writes nothing.
+local function heal(holding)
+  local step, bound = holding.written_at - now, now + holding.longest_lease
+  if step <= 0 then return end
+  local counted_until = math.min(holding.kept_until, bound + holding.longest)
+  holding.kept_until, holding.swept = math.max(holding.kept_until - step, counted_until), math.min(holding.swept, now)
+  if holding.first_end then holding.first_end = math.min(holding.first_end, bound) end
+  if op == PEEK then
+    latest_ends = latest_ends or {}
+    latest_ends[holding.key] = bound
+    return
+  end
+  local late, score = call('ZRANGEBYSCORE', holding.key, -LATEST, '(' .. string.format('%.0f', -bound)), -bound
+  for first = 1, #late, 1000 do
+    local pairs_of = {}
+    for at = first, math.min(first + 999, #late) do
+      pairs_of[#pairs_of + 1], pairs_of[#pairs_of + 2] = score, late[at]
+    end
+    call('ZADD', holding.key, unpack(pairs_of))
+  end
+  holding.written_at, holding.is_healed = now, true
 end
 local load_of, commit_of, refund_of = {}, {}, {}
 load_of[1] = function(key, arg)
@@ -372,6 +404,7 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
   holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
+  heal(holding)
   if holding.first_end and holding.first_end <= now then is_due = true end
 end
 
@@ -546,6 +579,7 @@ local function hold(holding, counts, token)
   if holding.is_repeated then counts = holding.counted end
   if counts then holding.held = holding.held + holding.weight end
   holding.count, holding.token = holding.count + 1, token
+  holding.longest_lease = math.max(holding.longest_lease, holding.lease)
   prolong(holding, ends + holding.longest)
   if not holding.is_repeated then
     call('ZADD', holding.key, -ends, (counts and 'r' or 's') .. named)
@@ -584,11 +618,13 @@ local function decide()
     local frees = 0
     if holding.count >= MOST_HELD then
       frees = first_end_of(call('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1')) or now
+      local latest = latest_ends and latest_ends[holding.key]
+      if latest and latest < frees then frees = latest end
     end
     replies[limits + j] = pack('<ddd', holding.held, frees, token)
     -- What was stated was the end of a lease that is no more.
     local is_stale = holding.header and holding.stated_end ~= (holding.first_end or 0)
-    if is_stale and op == CHECK and grants[1] > 0 then save(holding) end
+    if holding.is_healed or is_stale and op == CHECK and grants[1] > 0 then save(holding) end
     if is_granted then hold(holding, group_grant[holding.group] > 0, token) end
   end
   if op ~= PEEK then keep_states() end

@@ -39,26 +39,28 @@ if now < 0 then
 end
 local key, record_key, in_force = KEYS[1], KEYS[2], 0
 -- What stands beside the state of one key, as the record of the key says: until when the key is, or was, blocked, how long that was
--- to last, how long the last block was to last that began with a denial, the limit that is stored for the key and until
--- when it holds (LATEST: for ever). What there is none of is 0. Of a key that was never blocked only the last two are kept.
--- After a step of the clock back, a block begins now.
-local blocked_until, length_of_block, grown, own_limit, own_until, is_healed = 0, 0, 0, 0, 0, false
+-- to last, how long the last block was to last that began with a denial, the limit that is stored for the key, until when
+-- it holds (LATEST: for ever), and how long that was to be. What there is none of is 0. Of a key that was never blocked
+-- only the last three are kept. After a step of the clock back, a block begins now, and a limit is stored now.
+local blocked_until, length_of_block, grown, own_limit, own_until, own_length, is_healed = 0, 0, 0, 0, 0, 0, false
 local key_record = call('GET', record_key)
 if key_record then
-  if #key_record == 16 then
-    own_limit, own_until = unpack_numbers('<dd', key_record)
+  if #key_record == 24 then
+    own_limit, own_until, own_length = unpack_numbers('<ddd', key_record)
   else
-    if #key_record ~= 40 then return { err = BAD_STATE } end
-    blocked_until, length_of_block, grown, own_limit, own_until = unpack_numbers('<ddddd', key_record)
+    if #key_record ~= 48 then return { err = BAD_STATE } end
+    blocked_until, length_of_block, grown, own_limit, own_until, own_length = unpack_numbers('<dddddd', key_record)
     if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
       and grown >= 0 and grown <= LATEST) then
       return { err = BAD_STATE }
     end
     if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
   end
-  if not (own_limit >= 0 and own_limit < LATEST and own_until >= 0 and own_until <= ENDLESS) then
+  if not (own_limit >= 0 and own_limit < LATEST and own_until >= 0 and own_until <= ENDLESS
+    and own_length >= 0 and own_length <= LATEST) then
     return { err = BAD_STATE }
   end
+  if own_until < LATEST and own_until > now + own_length then own_until, is_healed = now + own_length, true end
 end
 if own_until > now and takes_stored == 1 then
 in_force = own_limit
@@ -105,10 +107,10 @@ local is_over = key_record and blocked_until <= now and own_until <= now
   and not (growth > 1 and grown > 0 and now < blocked_until + longest_block)
 if (is_healed or is_over) and mode == 1 then
   -- Writes what stands, for as long as a part of it matters. A limit that does not expire has no end.
-if own_until <= now then own_limit, own_until = 0, 0 end
+if own_until <= now then own_limit, own_until, own_length = 0, 0, 0 end
 local kept_until = math.max(blocked_until, own_until)
 if growth > 1 and grown > 0 then kept_until = math.max(kept_until, blocked_until + longest_block) end
-local written = pack('<dd', own_limit, own_until)
+local written = pack('<ddd', own_limit, own_until, own_length)
 if length_of_block > 0 then written = pack('<ddd', blocked_until, length_of_block, grown) .. written end
 if own_until >= LATEST then
   call('SET', record_key, written)

@@ -38,10 +38,11 @@ if now < 0 then
   now, slack = time[1] * 1000000 + time[2], 1
 end
 -- What is held, in a sorted set beside the states of the limits it counts for. Its members, by their scores:
---   'h' held first_end count token kept_until swept
+--   'h' held first_end count token kept_until swept written_at longest_lease
 --                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
 --                                     many reservations there are, the last fencing token, until when the set is kept,
---                                     when old calls were taken out of it
+--                                     when old calls were taken out of it, when this was written, how long the longest lease is.
+--                                     (At most 64 bytes, which the server keeps in compact form.)
 --   'r' id weight                     at minus the end of the lease; 's' in place of 'r': of a rule in shadow that had no
 --                                     room, which does not count
 --   'p' id                            at the price of a unit, where the call brought a limit of its own
@@ -65,27 +66,32 @@ end
 -- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 89 bytes that of the
 -- holder.
 local MARKS, MOST_HELD, PARAMS = 4e15, 10000, 57
-local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 49, 89
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 61, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
+-- After a step of the clock back, for a look: when the last lease of a key ends at the latest.
+local latest_ends = nil
 -- Forgets the blocks in the last |OP| keys, and that there were any. Limits stay where OP is not negative, as far as the
 -- value is one of ours.
 for i = #KEYS - math.abs(op) + 1, #KEYS do
   local record_key = KEYS[i]
-  local key_record, own_limit, own_until = redis.pcall('GET', record_key), 0, 0
+  local key_record, own_limit, own_until, own_length = redis.pcall('GET', record_key), 0, 0, 0
   if type(key_record) == 'table' and not string.find(key_record.err, 'WRONGTYPE') then return key_record end
-  if op > 0 and type(key_record) == 'string' and (#key_record == 40 or #key_record == 16) then
-    own_limit, own_until = unpack_numbers('<dd', key_record, #key_record - 15)
-    if not (own_limit > 0 and own_limit < LATEST and own_until <= ENDLESS) then own_limit, own_until = 0, 0 end
+  if op > 0 and type(key_record) == 'string' and (#key_record == 48 or #key_record == 24) then
+    own_limit, own_until, own_length = unpack_numbers('<ddd', key_record, #key_record - 23)
+    if not (own_limit > 0 and own_limit < LATEST and own_until <= ENDLESS and own_length <= LATEST) then
+      own_limit, own_until, own_length = 0, 0, 0
+    end
+    if own_until < LATEST then own_until = math.min(own_until, now + own_length) end
   end
   local growth, longest_block, blocked_until, length_of_block, grown = 0, 0, 0, 0, 0
   if key_record then
     -- Writes what stands, for as long as a part of it matters. A limit that does not expire has no end.
-if own_until <= now then own_limit, own_until = 0, 0 end
+if own_until <= now then own_limit, own_until, own_length = 0, 0, 0 end
 local kept_until = math.max(blocked_until, own_until)
 if growth > 1 and grown > 0 then kept_until = math.max(kept_until, blocked_until + longest_block) end
-local written = pack('<dd', own_limit, own_until)
+local written = pack('<ddd', own_limit, own_until, own_length)
 if length_of_block > 0 then written = pack('<ddd', blocked_until, length_of_block, grown) .. written end
 if own_until >= LATEST then
   call('SET', record_key, written)
@@ -108,11 +114,13 @@ end
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
   local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now,
+    written_at = now, longest_lease = 0 }
   if not header then return holding end
   if first[2] ~= '-inf' or #header ~= HEADER then return nil end
-  local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
-  if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
+  local held, first_end, count, token, kept_until, swept, written_at, longest_lease =
+    unpack_numbers('<ddI4ddddd', header, 2)
+  if not (written_at >= 0 and written_at <= LATEST and longest_lease >= 0 and longest_lease <= LATEST and held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
     return nil
   end
   -- Nothing is held, and it should be gone.
@@ -122,6 +130,7 @@ local function open_holding(key)
   end
   holding.header, holding.held, holding.count, holding.token = header, held, count, token
   holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
+  holding.written_at, holding.longest_lease = written_at, longest_lease
   holding.first_end = first_end_of(call('ZREVRANGEBYSCORE', key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
   return holding
 end
@@ -135,12 +144,12 @@ end
 
 -- Writes what changed. Without a reservation the token is kept for a lease.
 local function save(holding)
-  if holding.count == 0 then holding.kept_until = now + holding.lease end
+  if holding.count == 0 then holding.kept_until, holding.longest_lease = now + holding.lease, 0 end
   if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
   local first =
     of_right(holding, redis.pcall('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
-  local header = 'h' .. pack('<dddddd', holding.held, first_end_of(first) or 0, holding.count, holding.token,
-    holding.kept_until, holding.swept)
+  local header = pack('<c1ddI4ddddd', 'h', holding.held, first_end_of(first) or 0, holding.count, holding.token,
+    holding.kept_until, holding.swept, now, holding.longest_lease)
   if holding.header ~= header then
     call('ZADD', holding.key, '-inf', header)
     if holding.header then call('ZREM', holding.key, holding.header) end
@@ -151,6 +160,29 @@ end
 
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
+end
+
+-- After a step of the clock back no lease ends later than the longest one that begins now. A look writes nothing.
+local function heal(holding)
+  local step, bound = holding.written_at - now, now + holding.longest_lease
+  if step <= 0 then return end
+  local counted_until = math.min(holding.kept_until, bound + holding.longest)
+  holding.kept_until, holding.swept = math.max(holding.kept_until - step, counted_until), math.min(holding.swept, now)
+  if holding.first_end then holding.first_end = math.min(holding.first_end, bound) end
+  if op == PEEK then
+    latest_ends = latest_ends or {}
+    latest_ends[holding.key] = bound
+    return
+  end
+  local late, score = call('ZRANGEBYSCORE', holding.key, -LATEST, '(' .. string.format('%.0f', -bound)), -bound
+  for first = 1, #late, 1000 do
+    local pairs_of = {}
+    for at = first, math.min(first + 999, #late) do
+      pairs_of[#pairs_of + 1], pairs_of[#pairs_of + 2] = score, late[at]
+    end
+    call('ZADD', holding.key, unpack(pairs_of))
+  end
+  holding.written_at, holding.is_healed = now, true
 end
 -- Forgets the states of KEYS[1] to KEYS[count], and what is held in the others. Tokens grow on as long as a lease, of
 -- which ARGV[j + 1] says the length, lasts.

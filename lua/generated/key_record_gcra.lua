@@ -38,10 +38,11 @@ if now < 0 then
   now, slack = time[1] * 1000000 + time[2], 1
 end
 -- What is held, in a sorted set beside the states of the limits it counts for. Its members, by their scores:
---   'h' held first_end count token kept_until swept
+--   'h' held first_end count token kept_until swept written_at longest_lease
 --                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
 --                                     many reservations there are, the last fencing token, until when the set is kept,
---                                     when old calls were taken out of it
+--                                     when old calls were taken out of it, when this was written, how long the longest lease is.
+--                                     (At most 64 bytes, which the server keeps in compact form.)
 --   'r' id weight                     at minus the end of the lease; 's' in place of 'r': of a rule in shadow that had no
 --                                     room, which does not count
 --   'p' id                            at the price of a unit, where the call brought a limit of its own
@@ -65,10 +66,12 @@ end
 -- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 89 bytes that of the
 -- holder.
 local MARKS, MOST_HELD, PARAMS = 4e15, 10000, 57
-local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 49, 89
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 61, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
+-- After a step of the clock back, for a look: when the last lease of a key ends at the latest.
+local latest_ends = nil
 local sub, floor = string.sub, math.floor
 
 -- The end of the lease that is the first in a reply; nil when there is none.
@@ -79,11 +82,13 @@ end
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
   local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now,
+    written_at = now, longest_lease = 0 }
   if not header then return holding end
   if first[2] ~= '-inf' or #header ~= HEADER then return nil end
-  local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
-  if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
+  local held, first_end, count, token, kept_until, swept, written_at, longest_lease =
+    unpack_numbers('<ddI4ddddd', header, 2)
+  if not (written_at >= 0 and written_at <= LATEST and longest_lease >= 0 and longest_lease <= LATEST and held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
     return nil
   end
   -- Nothing is held, and it should be gone.
@@ -93,6 +98,7 @@ local function open_holding(key)
   end
   holding.header, holding.held, holding.count, holding.token = header, held, count, token
   holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
+  holding.written_at, holding.longest_lease = written_at, longest_lease
   holding.first_end = first_end_of(call('ZREVRANGEBYSCORE', key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
   return holding
 end
@@ -106,12 +112,12 @@ end
 
 -- Writes what changed. Without a reservation the token is kept for a lease.
 local function save(holding)
-  if holding.count == 0 then holding.kept_until = now + holding.lease end
+  if holding.count == 0 then holding.kept_until, holding.longest_lease = now + holding.lease, 0 end
   if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
   local first =
     of_right(holding, redis.pcall('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
-  local header = 'h' .. pack('<dddddd', holding.held, first_end_of(first) or 0, holding.count, holding.token,
-    holding.kept_until, holding.swept)
+  local header = pack('<c1ddI4ddddd', 'h', holding.held, first_end_of(first) or 0, holding.count, holding.token,
+    holding.kept_until, holding.swept, now, holding.longest_lease)
   if holding.header ~= header then
     call('ZADD', holding.key, '-inf', header)
     if holding.header then call('ZREM', holding.key, holding.header) end
@@ -122,6 +128,29 @@ end
 
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
+end
+
+-- After a step of the clock back no lease ends later than the longest one that begins now. A look writes nothing.
+local function heal(holding)
+  local step, bound = holding.written_at - now, now + holding.longest_lease
+  if step <= 0 then return end
+  local counted_until = math.min(holding.kept_until, bound + holding.longest)
+  holding.kept_until, holding.swept = math.max(holding.kept_until - step, counted_until), math.min(holding.swept, now)
+  if holding.first_end then holding.first_end = math.min(holding.first_end, bound) end
+  if op == PEEK then
+    latest_ends = latest_ends or {}
+    latest_ends[holding.key] = bound
+    return
+  end
+  local late, score = call('ZRANGEBYSCORE', holding.key, -LATEST, '(' .. string.format('%.0f', -bound)), -bound
+  for first = 1, #late, 1000 do
+    local pairs_of = {}
+    for at = first, math.min(first + 999, #late) do
+      pairs_of[#pairs_of + 1], pairs_of[#pairs_of + 2] = score, late[at]
+    end
+    call('ZADD', holding.key, unpack(pairs_of))
+  end
+  holding.written_at, holding.is_healed = now, true
 end
 local load_of, commit_of, refund_of = {}, {}, {}
 load_of[1] = function(key, arg)
@@ -235,6 +264,7 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
   holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
+  heal(holding)
   if holding.first_end and holding.first_end <= now then is_due = true end
 end
 
@@ -251,37 +281,40 @@ local record_of, counts_denied, key_records, own_grants = {}, {}, {}, {}
 
 local function open_key_record(record_key)
   -- What stands beside the state of one key, as the record of the key says: until when the key is, or was, blocked, how long that was
--- to last, how long the last block was to last that began with a denial, the limit that is stored for the key and until
--- when it holds (LATEST: for ever). What there is none of is 0. Of a key that was never blocked only the last two are kept.
--- After a step of the clock back, a block begins now.
-local blocked_until, length_of_block, grown, own_limit, own_until, is_healed = 0, 0, 0, 0, 0, false
+-- to last, how long the last block was to last that began with a denial, the limit that is stored for the key, until when
+-- it holds (LATEST: for ever), and how long that was to be. What there is none of is 0. Of a key that was never blocked
+-- only the last three are kept. After a step of the clock back, a block begins now, and a limit is stored now.
+local blocked_until, length_of_block, grown, own_limit, own_until, own_length, is_healed = 0, 0, 0, 0, 0, 0, false
 local key_record = call('GET', record_key)
 if key_record then
-  if #key_record == 16 then
-    own_limit, own_until = unpack_numbers('<dd', key_record)
+  if #key_record == 24 then
+    own_limit, own_until, own_length = unpack_numbers('<ddd', key_record)
   else
-    if #key_record ~= 40 then return { err = BAD_STATE } end
-    blocked_until, length_of_block, grown, own_limit, own_until = unpack_numbers('<ddddd', key_record)
+    if #key_record ~= 48 then return { err = BAD_STATE } end
+    blocked_until, length_of_block, grown, own_limit, own_until, own_length = unpack_numbers('<dddddd', key_record)
     if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
       and grown >= 0 and grown <= LATEST) then
       return { err = BAD_STATE }
     end
     if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
   end
-  if not (own_limit >= 0 and own_limit < LATEST and own_until >= 0 and own_until <= ENDLESS) then
+  if not (own_limit >= 0 and own_limit < LATEST and own_until >= 0 and own_until <= ENDLESS
+    and own_length >= 0 and own_length <= LATEST) then
     return { err = BAD_STATE }
   end
+  if own_until < LATEST and own_until > now + own_length then own_until, is_healed = now + own_length, true end
 end
   return {
     key = record_key, is_stored = key_record, blocked_until = blocked_until, length_of_block = length_of_block, grown = grown,
-    own_limit = own_limit, own_until = own_until, is_healed = is_healed, in_force = 0,
+    own_limit = own_limit, own_until = own_until, own_length = own_length, is_healed = is_healed, in_force = 0,
   }
 end
 
--- Begins a block, or writes one that a step of the clock back has healed.
+-- Begins a block, or writes what a step of the clock back has healed.
 local function write_block(key_record, begins)
   local record_key, blocked_until, length_of_block = key_record.key, key_record.blocked_until, key_record.length_of_block
-  local grown, own_limit, own_until = key_record.grown, key_record.own_limit, key_record.own_until
+  local grown, own_limit = key_record.grown, key_record.own_limit
+  local own_until, own_length = key_record.own_until, key_record.own_length
   local first_block, growth, longest_block = key_record.first_block, key_record.growth, key_record.longest_block
   if begins then
     -- Begins the block of a key that was denied: longer than the last one if that ended not long ago.
@@ -292,10 +325,10 @@ end
 grown, blocked_until = length_of_block, now + length_of_block
   end
   -- Writes what stands, for as long as a part of it matters. A limit that does not expire has no end.
-if own_until <= now then own_limit, own_until = 0, 0 end
+if own_until <= now then own_limit, own_until, own_length = 0, 0, 0 end
 local kept_until = math.max(blocked_until, own_until)
 if growth > 1 and grown > 0 then kept_until = math.max(kept_until, blocked_until + longest_block) end
-local written = pack('<dd', own_limit, own_until)
+local written = pack('<ddd', own_limit, own_until, own_length)
 if length_of_block > 0 then written = pack('<ddd', blocked_until, length_of_block, grown) .. written end
 if own_until >= LATEST then
   call('SET', record_key, written)
@@ -580,6 +613,7 @@ local function hold(holding, counts, token)
   if holding.is_repeated then counts = holding.counted end
   if counts then holding.held = holding.held + holding.weight end
   holding.count, holding.token = holding.count + 1, token
+  holding.longest_lease = math.max(holding.longest_lease, holding.lease)
   prolong(holding, ends + holding.longest)
   if not holding.is_repeated then
     call('ZADD', holding.key, -ends, (counts and 'r' or 's') .. named)
@@ -618,11 +652,13 @@ local function decide()
     local frees = 0
     if holding.count >= MOST_HELD then
       frees = first_end_of(call('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1')) or now
+      local latest = latest_ends and latest_ends[holding.key]
+      if latest and latest < frees then frees = latest end
     end
     replies[limits + j] = pack('<ddd', holding.held, frees, token)
     -- What was stated was the end of a lease that is no more.
     local is_stale = holding.header and holding.stated_end ~= (holding.first_end or 0)
-    if is_stale and op == CHECK and grants[1] > 0 then save(holding) end
+    if holding.is_healed or is_stale and op == CHECK and grants[1] > 0 then save(holding) end
     if is_granted then hold(holding, group_grant[holding.group] > 0, token) end
   end
   -- Blocks begin. The reply has until when the key is blocked (negative: it was not before), and the limit

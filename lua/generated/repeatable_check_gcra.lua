@@ -7,7 +7,7 @@
 --       would be printed for each command that takes it. The script is shown neither.
 -- Record: the head, then the answer: 's' and a string, or 'l' and strings, each after its length.
 -- Head: 'once', when the record ends by a manual clock (a double; beyond all times by the server's, whose own lifetime of the
---       key ends it), then what only the caller reads: which call it is, and on what terms.
+--       key ends it), how long that was to be in microseconds, then what only the caller reads: which call it is, and on what terms.
 -- What is no answer is not stored: an error, a number, which says that nothing was done, and what cannot tell the window of
 -- a calendar (see `load_calendar.lua`).
 --
@@ -16,12 +16,20 @@
 local record, head, keep = KEYS[#KEYS], ARGV[#ARGV], ARGV[#ARGV - 1]
 local stored = redis.call('GET', record)
 if stored then
-  local mark, ends
-  if #stored >= 12 then mark, ends = struct.unpack('<c4d', stored) end
+  local mark, ends, length
+  if #stored >= 20 then mark, ends, length = struct.unpack('<c4dd', stored) end
   if mark ~= 'once' then return { err = 'BADSTATE the value at this key was not written by this limiter' } end
-  if ends > 1e300 or struct.unpack('<d', ARGV[1]) < ends then
-    -- One that was robbed of its lifetime gets another.
-    if redis.call('PTTL', record) < 0 then redis.call('SET', record, stored, 'PX', keep) end
+  local now = struct.unpack('<d', ARGV[1])
+  if ends > 1e300 or now < ends then
+    local left, is_late = redis.call('PTTL', record), false
+    if ends > 1e300 then
+      is_late = left * 1000 > length
+      if is_late then keep = string.format('%d', math.ceil(length / 1000)) end
+    elseif ends > now + length then
+      stored, is_late = 'once' .. struct.pack('<d', now + length) .. string.sub(stored, 13), true
+    end
+    -- One that was robbed of its lifetime gets another, and one that a step of the clock back made longer its own.
+    if left < 0 or is_late then redis.call('SET', record, stored, 'PX', keep) end
     return stored
   end
   redis.call('DEL', record)

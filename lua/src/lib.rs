@@ -281,6 +281,21 @@ mod tests {
     }
 
     #[test]
+    fn every_mark_of_a_driver_is_filled() {
+        for (name, script) in
+            scripts(Kernel::ALL.into_iter().fold(KernelSet::default(), KernelSet::with), true, true)
+        {
+            let is_mark = |line: &&str| {
+                let mark = line.trim_start().strip_prefix("--");
+                mark.is_some_and(|mark| {
+                    !mark.is_empty() && mark.bytes().all(|it| it.is_ascii_uppercase() || b" _".contains(&it))
+                })
+            };
+            assert_eq!(script.lines().find(is_mark), None, "{name}");
+        }
+    }
+
+    #[test]
     fn a_plain_check_carries_one_algorithm() {
         let script = one(Kernel::Gcra);
         assert_eq!(script.matches("local capacity").count(), 1);

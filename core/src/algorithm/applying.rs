@@ -70,6 +70,8 @@ pub(crate) struct Answered {
     pub(crate) fingerprint: [u8; 16],
     /// Until when later calls get this answer.
     pub(crate) ends: Micros,
+    /// How long that was to be.
+    pub(crate) length: Micros,
     pub(crate) outcomes: Vec<Outcome>,
     /// Those of the limits that were asked.
     pub(crate) terms: Vec<Terms>,

@@ -13,6 +13,8 @@ pub(crate) const MOST_HELD: usize = 10_000;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Holding {
     leases: LeaseList,
+    /// How long the longest of them lasts.
+    longest_lease: Micros,
     held: f64,
     /// The last fencing token that was given.
     token: Micros,
@@ -68,6 +70,25 @@ impl Holding {
         Some((end, lease))
     }
 
+    /// After a step of the clock back, no lease ends later than the longest one that begins now.
+    #[inline]
+    pub(crate) fn heal(&mut self, now: Micros) {
+        let latest = now + self.longest_lease;
+        let last = self.leases.iter().next_back().map_or(0, |(end, _)| end);
+        if last > latest {
+            self.leases.end_by(latest);
+            self.kept_until -= last - latest;
+        }
+    }
+
+    /// Holds a reservation whose lease of `length` begins now, and says when it ends.
+    #[inline]
+    pub(crate) fn begin(&mut self, id: HoldId, (now, length): (Micros, Micros), lease: Lease) -> Micros {
+        self.longest_lease = if self.is_empty() { length } else { self.longest_lease.max(length) };
+        self.hold(id, now + length, lease);
+        now + length
+    }
+
     #[inline]
     pub(crate) fn hold(&mut self, id: HoldId, end: Micros, lease: Lease) {
         self.leases.insert((end, id), lease);
@@ -82,11 +103,11 @@ impl Holding {
         Some((end, lease))
     }
 
-    /// Moves the end of a reservation's lease; whether there is one.
+    /// Lets a reservation's lease of `length` begin anew; whether there is one.
     #[inline]
-    pub(crate) fn renew(&mut self, id: &HoldId, end: Micros) -> bool {
+    pub(crate) fn renew(&mut self, id: &HoldId, now: Micros, length: Micros) -> bool {
         let ended = self.end(id);
-        ended.map(|(_, lease)| self.hold(*id, end, lease)).is_some()
+        ended.map(|(_, lease)| self.begin(*id, (now, length), lease)).is_some()
     }
 
     /// Lets go of every reservation. The token stays.
@@ -148,7 +169,7 @@ mod tests {
             holding.hold([id; 16], end, LEASE);
         }
         assert_eq!((holding.held(), holding.frees_at(3.0), holding.frees_at(7.0)), (6.0, Some(10), None));
-        assert!(holding.renew(&[2; 16], 30));
+        assert!(holding.renew(&[2; 16], 0, 30));
         assert_eq!((holding.pop_ended(10), holding.pop_ended(19)), (Some((10, LEASE)), None));
         assert_eq!((holding.first_end(), holding.last_end()), (Some(20), Some(30)));
         assert_eq!(

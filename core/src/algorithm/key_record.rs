@@ -21,6 +21,8 @@ pub(crate) struct KeyRecord {
     /// 0: there is none.
     limit: u64,
     limit_until: Micros,
+    /// How long that was to hold.
+    limit_length: Micros,
 }
 
 /// How keys of a rule are blocked.
@@ -140,9 +142,12 @@ impl KeyRecord {
         (self.limit > 0 && self.limit_until > now).then_some(self.limit)
     }
 
-    /// After a step of the clock back, a block is one that begins now.
+    /// After a step of the clock back, a block is one that begins now, and a limit one that is stored now.
     pub(crate) fn heal(&mut self, now: Micros) {
         self.blocked_until = self.blocked_until.min(now + self.length);
+        if self.limit_until < EVER {
+            self.limit_until = self.limit_until.min(now + self.limit_length);
+        }
     }
 
     /// Begins the block of a key that was denied: longer than the last one if that ended not long ago.
@@ -175,11 +180,12 @@ impl KeyRecord {
             }
             KeyRecordChange::SetLimit(limit, expires_in) => {
                 self.limit = limit;
-                self.limit_until = expires_in.map_or(EVER, |span| now + span.micros() as Micros);
+                self.limit_length = expires_in.map_or(0, |span| span.micros() as Micros);
+                self.limit_until = expires_in.map_or(EVER, |_| now + self.limit_length);
             }
             KeyRecordChange::ClearLimit => {
                 let had_limit = self.limit(now).is_some();
-                (self.limit, self.limit_until) = (0, 0);
+                (self.limit, self.limit_until, self.limit_length) = (0, 0, 0);
                 return had_limit;
             }
         }
@@ -188,8 +194,8 @@ impl KeyRecord {
 
     /// Forgets what a reset is to forget: the block, and that there was one; the limit too, unless the rule takes it.
     pub(crate) fn forget(&mut self, keeps_limit: bool) {
-        let (limit, limit_until) = if keeps_limit { (self.limit, self.limit_until) } else { (0, 0) };
-        *self = Self { limit, limit_until, ..Self::default() };
+        let Self { limit, limit_until, limit_length, .. } = if keeps_limit { *self } else { Self::default() };
+        *self = Self { limit, limit_until, limit_length, ..Self::default() };
     }
 
     /// Until when a part of it matters.
@@ -253,6 +259,21 @@ mod tests {
         key_record.begin_block(&BLOCKING, 1_000);
         key_record.heal(7);
         assert_eq!(key_record.blocked_until(7), Some(17));
+    }
+
+    #[test]
+    fn a_clock_that_steps_back_makes_no_stored_limit_last_longer() {
+        let mut key_record = KeyRecord::default();
+        assert!(key_record.change(
+            KeyRecordChange::SetLimit(7, Some(Span::from_micros(5))),
+            &BLOCKING,
+            1_000
+        ));
+        key_record.heal(10);
+        assert_eq!((key_record.limit(14), key_record.limit(15)), (Some(7), None));
+        assert!(key_record.change(KeyRecordChange::SetLimit(8, None), &BLOCKING, 1_000));
+        key_record.heal(10);
+        assert_eq!(key_record.limit(LATEST - 1), Some(8));
     }
 
     #[test]

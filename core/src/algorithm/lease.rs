@@ -73,6 +73,19 @@ impl LeaseList {
         }
     }
 
+    /// Lets no lease end later than that.
+    #[cold]
+    pub(super) fn end_by(&mut self, latest: Micros) {
+        let late = |(end, id): Key| (end > latest).then_some(id);
+        let tree = self.many.iter().flat_map(|tree| tree.leases.keys().copied());
+        let ids: Vec<_> = self.few.iter().map(|(key, _)| *key).chain(tree).filter_map(late).collect();
+        for id in ids {
+            if let Some((_, lease)) = self.remove(&id) {
+                self.insert((latest, id), lease);
+            }
+        }
+    }
+
     /// Takes out a reservation.
     #[inline]
     pub(super) fn remove(&mut self, id: &HoldId) -> Option<(Micros, Lease)> {

@@ -85,8 +85,9 @@ impl Engine {
         // What has ended since the first answer is yet to be charged.
         let access = if loaded.answered().is_some() { Access::Look } else { access };
         let before = names.len() + holders.len();
+        let healed_answer = loaded.is_answer_healed.then(|| places.len() - 1);
         let is_changed = |index: usize| match access {
-            Access::Look => false,
+            Access::Look => healed_answer == Some(index),
             Access::Change => true,
             Access::ChangeKeyRecords => index >= before,
         };

@@ -176,6 +176,7 @@ impl SingleLimit<'_> {
     /// Charges what was held until its lease ended, before anything else.
     #[inline(always)]
     fn advance(&mut self, cost: f64) {
+        self.holding.heal(self.now);
         while let Some((end, lease)) = self.holding.pop_ended(self.now) {
             if lease.counts {
                 let policies = (self.policy, self.stated);
@@ -188,8 +189,8 @@ impl SingleLimit<'_> {
 
     #[inline(always)]
     fn hold(&mut self, id: HoldId, lease: Lease) -> u64 {
-        let (token, end) = (self.holding.next_token(self.now), self.now + self.lease);
-        self.holding.hold(id, end, lease);
+        let token = self.holding.next_token(self.now);
+        let end = self.holding.begin(id, (self.now, self.lease), lease);
         self.holding.keep(end + self.lasts());
         self.holding.set_token(token);
         token.unsigned_abs()
@@ -198,7 +199,7 @@ impl SingleLimit<'_> {
     #[inline(always)]
     fn renew(&mut self, id: &HoldId) -> bool {
         let end = self.now + self.lease;
-        let renewed = self.holding.renew(id, end);
+        let renewed = self.holding.renew(id, self.now, self.lease);
         if renewed {
             self.holding.keep(end + self.lasts());
         }

@@ -23,6 +23,8 @@ pub(crate) struct LoadedStates<'a> {
     pub(super) stored: SmallList<Option<Policy>>,
     /// What was answered to the request, if the plan has one.
     answered: Option<Box<Answered>>,
+    /// Whether the clock has stepped back since, so that the answer ends earlier than is kept.
+    pub(crate) is_answer_healed: bool,
 }
 
 /// What was taken out of a holding, and when its lease would have ended.
@@ -36,7 +38,17 @@ impl<'a> LoadedStates<'a> {
         let (is_new, stored) = (smallvec![true; states.len()], states.iter().map(|_| None).collect());
         let key_records = smallvec![KeyRecord::default(); plan.recorded_keys.len()];
         let holdings = SmallList::with_capacity(plan.holders.len());
-        Self { plan, now, states, is_new, holdings, key_records, stored, answered: None }
+        Self {
+            plan,
+            now,
+            states,
+            is_new,
+            holdings,
+            key_records,
+            stored,
+            answered: None,
+            is_answer_healed: false,
+        }
     }
 
     /// Enters what is kept: for a charge or, after them, for a holder, a recorded key or, after these, for the request; in
@@ -59,7 +71,7 @@ impl<'a> LoadedStates<'a> {
                     *own = *key_record;
                 }
             }
-            Some(State::Answered(answered)) => self.answered = Some(answered),
+            Some(State::Answered(answered)) => self.open_answer(answered),
             Some(state) => {
                 if let (Some(own), Some(is_new)) = (self.states.get_mut(index), self.is_new.get_mut(index)) {
                     (*own, *is_new) = (state, false);
@@ -67,6 +79,15 @@ impl<'a> LoadedStates<'a> {
             }
             None => {}
         }
+    }
+
+    /// After a step of the clock back, the answer is one that was given now.
+    fn open_answer(&mut self, mut answered: Box<Answered>) {
+        let latest = self.now + answered.length;
+        if answered.ends > latest {
+            (answered.ends, self.is_answer_healed) = (latest, true);
+        }
+        self.answered = Some(answered);
     }
 
     /// What is to be kept, in the same order, each with the time until which; `None`: nothing.
@@ -163,7 +184,7 @@ impl LoadedStates<'_> {
         self.answered = is_answer.then(|| {
             let ends = self.now + lifetime;
             let terms = self.plan.charges.iter().map(|charge| charge.policy.terms()).collect();
-            Box::new(Answered { fingerprint, ends, outcomes: outcomes.to_vec(), terms })
+            Box::new(Answered { fingerprint, ends, length: lifetime, outcomes: outcomes.to_vec(), terms })
         });
         Some(outcomes)
     }
@@ -201,6 +222,7 @@ impl LoadedStates<'_> {
             }
         }
         for (recorded_key, key_record) in self.plan.recorded_keys.iter().zip(&mut self.key_records) {
+            key_record.heal(self.now);
             key_record.forget(recorded_key.key_records.overrides);
         }
     }
@@ -210,6 +232,7 @@ impl LoadedStates<'_> {
     fn advance(&mut self) {
         self.take_stored();
         for number in 0..self.holdings.len() {
+            self.holdings[number].heal(self.now);
             while let Some((end, lease)) = self.holdings[number].pop_ended(self.now) {
                 for (index, charge) in self.plan.charges.iter().enumerate() {
                     if charge.holder == Some(number) && lease.counts {
@@ -279,9 +302,9 @@ impl LoadedStates<'_> {
 
     #[inline]
     fn hold(&mut self, number: usize, id: HoldId, counts: bool) {
-        let (holder, end) = (&self.plan.holders[number], self.now + self.plan.holders[number].lease);
+        let holder = &self.plan.holders[number];
         let lease = Lease { weight: holder.weight, counts, price: self.plan.own_price(number) };
-        self.holdings[number].hold(id, end, lease);
+        let end = self.holdings[number].begin(id, (self.now, holder.lease), lease);
         self.keep(number, end);
     }
 
@@ -316,9 +339,9 @@ impl LoadedStates<'_> {
     fn renew(&mut self, id: &HoldId) -> bool {
         let mut renewed = true;
         for number in 0..self.holdings.len() {
-            let end = self.now + self.plan.holders[number].lease;
-            if self.holdings[number].renew(id, end) {
-                self.keep(number, end);
+            let length = self.plan.holders[number].lease;
+            if self.holdings[number].renew(id, self.now, length) {
+                self.keep(number, self.now + length);
             } else {
                 renewed = false;
             }

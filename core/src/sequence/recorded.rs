@@ -34,7 +34,8 @@ impl DecisionSequence<'_> {
             (None, Some(&first)) => self.reserving_record(step.op, first),
             (None, None) => return call,
         };
-        call.recorded(name, self.head(step, now), self.kept(now))
+        let kept = self.kept(now);
+        call.recorded(name, self.head(step, now, kept), kept)
     }
 
     fn reserving_record(&self, op: Op, charge: usize) -> String {
@@ -47,14 +48,17 @@ impl DecisionSequence<'_> {
         self.plan.request.as_ref().map_or(&self.id, |request| &request.fingerprint)
     }
 
-    /// What the record begins with: when it ends by a manual clock, which call it is of, and the terms of its limits.
-    fn head(&self, step: &Step, now: Option<Micros>) -> Argument {
+    /// What the record begins with: when it ends by a manual clock, how long it is kept in microseconds, which call it is of, and the terms of its limits.
+    fn head(&self, step: &Step, now: Option<Micros>, kept: u64) -> Argument {
         let ends = now.map_or(f64::INFINITY, |now| (now + self.wire.request_lifetime) as f64);
+        let length = now.map_or(kept as f64 * 1e3, |_| self.wire.request_lifetime as f64);
         let terms: Vec<_> =
             step.charges.iter().flat_map(|&index| self.plan.charges[index].policy.terms()).collect();
         let terms = protocol::bytes(&terms);
         let size = (terms.len() as u32).to_le_bytes();
-        [MARK.as_slice(), &ends.to_le_bytes(), self.fingerprint(), &size, &terms].concat().into()
+        [MARK.as_slice(), &ends.to_le_bytes(), &length.to_le_bytes(), self.fingerprint(), &size, &terms]
+            .concat()
+            .into()
     }
 
     /// How long the server keeps the record, in milliseconds: never shorter than the call itself may take.
@@ -97,8 +101,8 @@ struct Record<'a> {
 impl<'a> Record<'a> {
     /// What stands behind the mark.
     fn read(bytes: &'a [u8]) -> Option<Self> {
-        // The script knows when it ends.
-        let (_, rest) = bytes.split_at_checked(size_of::<f64>())?;
+        // The script knows when it ends, and how long it lasts.
+        let (_, rest) = bytes.split_at_checked(2 * size_of::<f64>())?;
         let (fingerprint, mut rest) = rest.split_at_checked(size_of::<Fingerprint>())?;
         let (doubles, []) = counted(&mut rest)?.as_chunks::<8>() else { return None };
         let doubles: SmallVec<[f64; 6]> = doubles.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();

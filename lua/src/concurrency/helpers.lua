@@ -1,3 +1,9 @@
+-- The end of a lease, as a look after a step of the clock back finds it.
+local function at_latest(key, ends)
+  local latest = latest_ends and latest_ends[key]
+  return latest and latest < ends and latest or ends
+end
+
 -- The end of the last lease that counts and has not passed; 0 when there is none. Nearly always it is the last of all;
 -- where a rule in shadow has many that do not count, ever more are read at once.
 local function last_end(key)
@@ -6,7 +12,7 @@ local function last_end(key)
     local leases = call('ZRANGEBYSCORE', key, -LATEST, '0', 'WITHSCORES', 'LIMIT', skipped, wanted)
     for at = 1, #leases, 2 do
       if string.sub(leases[at], 1, 1) == 'r' then
-        local ends = -leases[at + 1]
+        local ends = at_latest(key, -leases[at + 1])
         return ends > now and ends or 0
       end
     end
@@ -22,7 +28,7 @@ local function frees_at(key, weight)
     local leases = call('ZREVRANGEBYSCORE', key, after, -LATEST, 'WITHSCORES', 'LIMIT', skipped, wanted)
     for at = 1, #leases, 2 do
       if string.sub(leases[at], 1, 1) == 'r' then weight = weight - unpack_numbers('<d', leases[at], 18) end
-      if weight <= 0 then return -leases[at + 1] end
+      if weight <= 0 then return at_latest(key, -leases[at + 1]) end
     end
     if #leases < 2 * wanted then return 0 end
     skipped, wanted = skipped + wanted, 8 * wanted

@@ -1,3 +1,4 @@
+--KEY RECORD HEAL
 if is_due then
   local foreign = find_foreign()
   if foreign then return foreign end
@@ -57,6 +58,7 @@ for j = 1, #holdings do
       let_go(holding)
     else
       call('ZADD', holding.key, -now - holding.lease, holding.member)
+      holding.longest_lease = math.max(holding.count > 1 and holding.longest_lease or 0, holding.lease)
       prolong(holding, now + holding.lease + holding.longest)
     end
     if j == 1 then
@@ -80,7 +82,7 @@ for i = 1, limits do
   end
 end
 for j = 1, #holdings do
-  if holdings[j].member then save(holdings[j]) end
+  if holdings[j].member or holdings[j].is_healed then save(holdings[j]) end
 end
 keep_states()
 return is_held

@@ -5,13 +5,14 @@
 if #ARGV == 1 and op == COMMIT then
   local holder, key = KEYS[2], KEYS[1]
   local header, first_end = call('ZRANGE', holder, '0', '0')[1], 0
-  local held, held_count, token, kept_until, swept
+  local held, held_count, token, kept_until, swept, written_at, longest_lease
   if header and #header == HEADER then
-    held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+    held, first_end, held_count, token, kept_until, swept, written_at, longest_lease =
+      unpack_numbers('<ddI4ddddd', header, 2)
   end
   local weight, lease, _, _, own_price, timeout, named, call_id =
     unpack_numbers('<ddddddc25c16', ARGV[1], #ARGV[1] - HOLDER + 1)
-  if first_end > now and own_price == 0 then
+  if first_end > now and written_at <= now and own_price == 0 then
     local amount, grant = extra, 0
     --LOAD
     -- What is still held will be charged as well: only where the measure is time does that prolong anything.
@@ -27,9 +28,10 @@ if #ARGV == 1 and op == COMMIT then
         local is_swept = now - swept > timeout
         if is_swept then swept = now end
         -- Without a reservation the token is kept for a lease.
-        if held_count == 1 then kept_until, first_end = now + lease, 0 end
+        if held_count == 1 then kept_until, first_end, longest_lease = now + lease, 0, 0 end
         if now + timeout > kept_until then kept_until = now + timeout end
-        header = pack('<c1dddddd', 'h', held - weight, first_end, held_count - 1, token, kept_until, swept)
+        header = pack('<c1ddI4ddddd', 'h', held - weight, first_end, held_count - 1, token, kept_until, swept, now,
+          longest_lease)
         if amount > 0 or forced then
           --COMMIT
         end

@@ -80,6 +80,7 @@ local function hold(holding, counts, token)
   if holding.is_repeated then counts = holding.counted end
   if counts then holding.held = holding.held + holding.weight end
   holding.count, holding.token = holding.count + 1, token
+  holding.longest_lease = math.max(holding.longest_lease, holding.lease)
   prolong(holding, ends + holding.longest)
   if not holding.is_repeated then
     call('ZADD', holding.key, -ends, (counts and 'r' or 's') .. named)
@@ -118,11 +119,13 @@ local function decide()
     local frees = 0
     if holding.count >= MOST_HELD then
       frees = first_end_of(call('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1')) or now
+      local latest = latest_ends and latest_ends[holding.key]
+      if latest and latest < frees then frees = latest end
     end
     replies[limits + j] = pack('<ddd', holding.held, frees, token)
     -- What was stated was the end of a lease that is no more.
     local is_stale = holding.header and holding.stated_end ~= (holding.first_end or 0)
-    if is_stale and op == CHECK and grants[1] > 0 then save(holding) end
+    if holding.is_healed or is_stale and op == CHECK and grants[1] > 0 then save(holding) end
     if is_granted then hold(holding, group_grant[holding.group] > 0, token) end
   end
   --KEY RECORD REPLY

@@ -4,13 +4,14 @@
 if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
   local holder, key = KEYS[2], KEYS[1]
   local has_room, plain_slack, lasts, header = true, slack, 0, call('ZRANGE', holder, '0', '0')[1]
-  local held, first_end, held_count, token, kept_until, swept = 0, 0, 0, 0, 0, now
+  local held, first_end, held_count, token, kept_until, swept, written_at, longest_lease = 0, 0, 0, 0, 0, now, 0, 0
   if header then
     if #header == HEADER then
-      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+      held, first_end, held_count, token, kept_until, swept, written_at, longest_lease =
+        unpack_numbers('<ddI4ddddd', header, 2)
     end
-    -- Else it is not ours, or should be gone.
-    has_room = held_count > 0 or kept_until > now
+    -- Else it is not ours, or should be gone, or the clock has stepped back.
+    has_room = (held_count > 0 or kept_until > now) and written_at <= now
   end
   local weight, lease, longest, own_price, _, named
   if op == RESERVE then
@@ -57,7 +58,9 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
         kept_until = ends + longest
         kept_until = kept_until - kept_until % slice + slice
       end
-      local written = pack('<c1dddddd', 'h', held + weight, first_end, held_count + 1, token, kept_until, swept)
+      if lease > longest_lease then longest_lease = lease end
+      local written = pack('<c1ddI4ddddd', 'h', held + weight, first_end, held_count + 1, token, kept_until, swept, now,
+        longest_lease)
       local added = call('ZADD', holder, 'NX', '-inf', written, string.format('%d', -ends), named)
       if added == 2 then
         -- Not before: a set that was empty for a moment has no lifetime.

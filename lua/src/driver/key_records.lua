@@ -13,14 +13,15 @@ local function open_key_record(record_key)
   --LOAD
   return {
     key = record_key, is_stored = key_record, blocked_until = blocked_until, length_of_block = length_of_block, grown = grown,
-    own_limit = own_limit, own_until = own_until, is_healed = is_healed, in_force = 0,
+    own_limit = own_limit, own_until = own_until, own_length = own_length, is_healed = is_healed, in_force = 0,
   }
 end
 
--- Begins a block, or writes one that a step of the clock back has healed.
+-- Begins a block, or writes what a step of the clock back has healed.
 local function write_block(key_record, begins)
   local record_key, blocked_until, length_of_block = key_record.key, key_record.blocked_until, key_record.length_of_block
-  local grown, own_limit, own_until = key_record.grown, key_record.own_limit, key_record.own_until
+  local grown, own_limit = key_record.grown, key_record.own_limit
+  local own_until, own_length = key_record.own_until, key_record.own_length
   local first_block, growth, longest_block = key_record.first_block, key_record.growth, key_record.longest_block
   if begins then
     --BEGIN

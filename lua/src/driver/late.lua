@@ -18,6 +18,7 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
   holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
+  heal(holding)
   if holding.first_end and holding.first_end <= now then is_due = true end
 end
 

@@ -1,8 +1,9 @@
 -- What is held, in a sorted set beside the states of the limits it counts for. Its members, by their scores:
---   'h' held first_end count token kept_until swept
+--   'h' held first_end count token kept_until swept written_at longest_lease
 --                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
 --                                     many reservations there are, the last fencing token, until when the set is kept,
---                                     when old calls were taken out of it
+--                                     when old calls were taken out of it, when this was written, how long the longest lease is.
+--                                     (At most 64 bytes, which the server keeps in compact form.)
 --   'r' id weight                     at minus the end of the lease; 's' in place of 'r': of a rule in shadow that had no
 --                                     room, which does not count
 --   'p' id                            at the price of a unit, where the call brought a limit of its own
@@ -26,7 +27,9 @@
 -- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 89 bytes that of the
 -- holder.
 local MARKS, MOST_HELD, PARAMS = 4e15, 10000, 57
-local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 49, 89
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 61, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
+-- After a step of the clock back, for a look: when the last lease of a key ends at the latest.
+local latest_ends = nil

@@ -16,6 +16,7 @@ pub(crate) const FORGET_BLOCKS: &str = include_str!("forget.lua");
 pub(crate) const KEY_RECORDS: &str = include_str!("../driver/key_records.lua");
 const KEY_RECORDS_LOAD: &str = include_str!("../driver/key_records_load.lua");
 const KEY_RECORDS_GRANT: &str = include_str!("../driver/key_records_grant.lua");
+const KEY_RECORDS_HEAL: &str = include_str!("../driver/key_records_heal.lua");
 const KEY_RECORDS_REPLY: &str = include_str!("../driver/key_records_reply.lua");
 /// The numbers of the interval at a stored limit, for the kernel whose measure is time.
 const STORED_INTERVAL: &str = include_str!("../gcra/stored.lua");
@@ -83,7 +84,7 @@ pub fn held(kernels: KernelSet) -> String {
 
 /// The script that commits, releases or renews a reservation, beside which something may stand.
 pub fn ending(kernels: KernelSet) -> String {
-    beside(kernels, ENDING)
+    beside(kernels, &filled(ENDING, &[("--KEY RECORD HEAL\n", KEY_RECORDS_HEAL)]))
 }
 
 /// The script that resets keys for which something may be held, or stand.
@@ -95,7 +96,7 @@ pub fn forget() -> String {
 /// The script that changes by hand what stands beside the states of one key.
 pub fn change() -> String {
     let key = "local record_key = KEYS[1]\n";
-    [&opening(CHANGE_HEADER), key, LOAD, CHANGE, SAVE, "return 1\n"].concat()
+    [&opening(CHANGE_HEADER), key, LOAD, CHANGE, SAVE, "return took_effect\n"].concat()
 }
 
 fn beside(kernels: KernelSet, driver: &str) -> String {

@@ -17,6 +17,13 @@ class Hold(NamedTuple):
     limit: int | None
     """The limit that the call gave, if it gave one."""
 
+    length: int = 0
+    """Of its lease."""
+
+    def healed(self, now: int) -> "Hold":
+        """Begun now, if it began in the future."""
+        return self._replace(expiry=min(self.expiry, now + self.length))
+
     def has_ended(self, now: int) -> bool:
         return self.expiry <= now
 
@@ -30,6 +37,9 @@ class Holdings(NamedTuple):
 
     changed_at: int = 0
     """From here on the token is remembered for `lease_seconds`."""
+
+    def healed(self, now: int) -> "Holdings":
+        return self._replace(holds=tuple(hold.healed(now) for hold in self.holds), changed_at=min(self.changed_at, now))
 
     def live(self, now: int) -> tuple[Hold, ...]:
         return tuple(hold for hold in self.holds if not hold.has_ended(now))

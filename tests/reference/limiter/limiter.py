@@ -132,7 +132,8 @@ class Limiter(Reservations, Blocks, StoredLimits, RequestIds, Overview, Requests
         touched = dict(places(charge.rule, charge.item))
         if charge.rule.overrides:
             ((scope, _),) = touched
-            charge = replace(charge, stored=self.store.limits.get(scope))
+            stored = self.store.limits.get(scope)
+            charge = replace(charge, stored=stored and stored.healed(now))
         limit = charge.stored_at(now) if charge.item.limit is None else charge.item.limit
         algorithms = {place: each.algorithm(limit, self.latitude) for place, each in touched.items()}
         return replace(charge, algorithms=algorithms)

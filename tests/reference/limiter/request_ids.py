@@ -42,12 +42,15 @@ class RequestIds:
         place = (first.rule, first.resource, joined(first.key), request_id)
         call = (op, tuple(map(asked, charges)))
         kept = self.store.answers.get(place)
+        length = REQUEST_ID_SECONDS * 1_000_000
         if kept is not None and now < kept.until:
+            # One of the future is one that was given now.
+            self.store.answers[place] = kept._replace(until=min(kept.until, now + length))
             if kept.call != call:
                 raise InvalidArgument("the request id of another call")
             return kept.answer
         answer = decide()
-        self.store.answers[place] = KeptAnswer(call, answer, now + REQUEST_ID_SECONDS * 1_000_000)
+        self.store.answers[place] = KeptAnswer(call, answer, now + length)
         return answer
 
 

@@ -68,7 +68,8 @@ class Reservations:
         found = holds_of(reservation, charges, view)
         for (number, scope), hold in found.items():
             view.end(scope, hold.id)
-            longer = hold._replace(expiry=now + charges[number].rule.lease)
+            length = charges[number].rule.lease
+            longer = hold._replace(expiry=now + length, length=length)
             view.hold(scope, longer, view.holdings[scope].token)
         self.store.write(view)
         return len(found) == count_of_holds(charges)
@@ -113,7 +114,7 @@ class Reservations:
         token = view.next_token([scope for charge in holding for scope in charge.scopes])
         for number, charge in enumerate(holding):
             weight = charge.item.cost if view.fits(charge, room) else 0
-            hold = Hold(view.now + charge.rule.lease, (id, number), weight, charge.item.limit)
+            hold = Hold(view.now + charge.rule.lease, (id, number), weight, charge.item.limit, charge.rule.lease)
             for scope in charge.scopes:
                 view.hold(scope, hold, token)
         return Reservation(id, token, tuple(charge.item for charge in holding))

@@ -25,6 +25,7 @@ class Store:
         return Store(*(dict(each) for each in vars(self).values()))
 
     def write(self, view: "View") -> None:
+        self.limits.update({scope: limit for scope, limit in view.limits.items() if limit is not None})
         for place, state in view.states.items():
             if state is None:
                 self.states.pop(place, None)
@@ -42,6 +43,7 @@ class View:
     states: dict[Place, object]
     holdings: dict[Scope, Holdings]
     blocks: dict[Scope, Block | None] = field(default_factory=dict)
+    limits: dict[Scope, StoredLimit | None] = field(default_factory=dict)
 
     def taken(self, place: Place, algorithm: Algorithm) -> object:
         """A state together with what is held."""
@@ -85,7 +87,7 @@ def look(store: Store, latitude: Latitude, now: int, charges: list[Charge]) -> V
 
 
 def look_at_scope(view: View, store: Store, latitude: Latitude, charge: Charge, scope: Scope) -> None:
-    holdings = store.holdings.get(scope, NONE_HELD)
+    holdings = store.holdings.get(scope, NONE_HELD).healed(view.now)
     expired = holdings.expired(view.now)
     for place, algorithm in charge.algorithms.items():
         if place[0] == scope:
@@ -100,6 +102,7 @@ def look_at_scope(view: View, store: Store, latitude: Latitude, charge: Charge, 
         holdings = NONE_HELD
     view.holdings[scope] = holdings.without_expired(view.now)
     view.blocks[scope] = block_of(store, latitude, charge, scope, view.now)
+    view.limits[scope] = charge.stored
 
 
 def block_of(store: Store, latitude: Latitude, charge: Charge, scope: Scope, now: int) -> Block | None:

@@ -352,14 +352,14 @@ SCENARIOS = [
     ),
     Scenario(
         "expired/clock-steps-back",
-        "What was used is healed to now; what is held ends when it was said to end",
+        "What was used is healed to now, and what is held ends a lease from now: charged at 55 s, one of it is left at 60 s",
         [drips(lease=5)],
         [
             check(60 * S, 3),
             reserve(60 * S, 6),
             check(50 * S, 1, yes(0, 10 * S)),
-            peek(60 * S, 5, no(4, 1 * S, 6 * S)),
-            peek(66 * S, 6, no(5, 1 * S, 5 * S)),
+            peek(55 * S, 5, no(4, 1 * S, 6 * S)),
+            peek(60 * S, 10, no(9, 1 * S, 1 * S)),
         ],
     ),
 ]

@@ -217,7 +217,7 @@ SCENARIOS = [
         [in_flight(1, 5)],
         [
             reserve(60 * S, 1, yes(0, 5 * S)),
-            peek(50 * S, 1, no(0, 15 * S, 15 * S)),
+            peek(50 * S, 1, no(0, 5 * S, 5 * S)),
             renew(50 * S),
             peek(50 * S, 1, no(0, 5 * S, 5 * S)),
             peek(55 * S, 1, yes(1, 0)),
