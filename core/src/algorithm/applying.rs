@@ -91,7 +91,7 @@ impl Outcome {
     #[inline]
     pub(crate) fn until(self, wait: Micros) -> Self {
         let retry_after = self.figures.retry_after.map(|own| own.max(wait));
-        Self { figures: Figures { remaining: 0, retry_after, ..self.figures }, ..self }
+        Self { fits: false, figures: Figures { remaining: 0, retry_after, ..self.figures }, ..self }
     }
 
     /// Whether the cost is admitted, as far as this limit and a block go.

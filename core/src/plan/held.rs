@@ -60,8 +60,11 @@ impl HeldLimit<'_> {
             leases.last_at = holding.last_end().unwrap_or(0);
         }
         let demand = Demand { op, cost, now: self.now };
-        let outcome = self.policy.apply_beside(state, demand, fits, permitted, self.held());
-        match self.holding.filter(|holding| op == Op::Reserve && !fits && holding.is_full()) {
+        let full = self.holding.filter(|holding| op == Op::Reserve && !fits && holding.is_full());
+        // A limit that has room has nothing to wait for but a lease.
+        let has_room = fits || full.is_some() && self.policy.fits(state, self.now, cost + self.held());
+        let outcome = self.policy.apply_beside(state, demand, has_room, permitted, self.held());
+        match full {
             Some(full) => outcome.until(full.first_end().map_or(0, |end| end - self.now)),
             None => outcome,
         }

@@ -345,8 +345,11 @@ impl LimitReply {
         }
         let policy = charge.policy_at(self.key_record.stored_limit);
         let demand = Demand { op: self.key_record.op(op), cost: charge.cost, now: self.now };
-        let mut outcome = policy.apply_beside(&mut self.state, demand, self.fits, permitted, held);
-        if op == Op::Reserve && !self.fits && reply.full_until > 0 {
+        let is_full = op == Op::Reserve && !self.fits && reply.full_until > 0;
+        // A limit that has room has nothing to wait for but a lease.
+        let has_room = self.fits || is_full && policy.fits(&self.state, self.now, charge.cost + held);
+        let mut outcome = policy.apply_beside(&mut self.state, demand, has_room, permitted, held);
+        if is_full {
             outcome = outcome.until(reply.full_until - self.now);
         }
         self.key_record.outcome(outcome, self.now)

@@ -38,6 +38,56 @@ fn what_does_not_count_is_skipped_many_at_once() {
     assert!(made < 10, "{made} looks for one decision");
 }
 
+/// A key that holds all the reservations that it may waits for the first lease to end, and not for its window.
+#[test]
+fn the_reservation_that_is_one_too_many_waits_for_the_first_lease() {
+    let server = Redis::start().unwrap();
+    let rules = r#"[
+        {"rule_id": "gcra", "rate": "1000000/h", "reservations": true, "lease_seconds": 20},
+        {"rule_id": "fixed", "algorithm": "fixed_window", "rate": "1000000/h", "reservations": true, "lease_seconds": 20},
+        {"rule_id": "flight", "algorithm": "concurrency", "limit": 1000000, "lease_seconds": 20}
+    ]"#;
+    for url in ["memory://", &server.url()] {
+        let clock = ManualClock::new(1_700_000_000_000_000);
+        let rules = Rules::from_json(rules).unwrap();
+        let limiter = RateLimiter::builder(url).rules(rules).clock(clock.clone()).build().unwrap();
+        for rule in ["gcra", "fixed", "flight"] {
+            assert!((0..10_000).all(|_| limiter.reserve(rule, "k").unwrap().allowed), "{url} {rule}");
+            clock.advance(Duration::from_secs(3));
+            let denied = limiter.reserve(rule, "k").unwrap();
+            let found = (denied.allowed, denied.remaining, denied.retry_after);
+            assert_eq!(found, (false, 0, Duration::from_secs(17)), "{url} {rule}");
+        }
+    }
+}
+
+/// Leases that began in the future end as if they began now, few or many. A denial writes that, a look does not.
+#[test]
+fn a_clock_that_steps_back_prolongs_no_lease() {
+    let server = Redis::start().unwrap();
+    let rules = r#"[
+        {"rule_id": "g", "rate": "5000/h", "reservations": true, "lease_seconds": 5},
+        {"rule_id": "c", "algorithm": "concurrency", "limit": 5000, "lease_seconds": 5}
+    ]"#;
+    for url in ["memory://", &server.url()] {
+        let clock = ManualClock::new(1_700_000_000_000_000);
+        let rules = Rules::from_json(rules).unwrap();
+        let limiter = RateLimiter::builder(url).rules(rules).clock(clock.clone()).build().unwrap();
+        for rule in ["g", "c"] {
+            clock.set_us(1_700_000_000_000_000);
+            let held: Vec<_> = (0..5_000).map(|_| limiter.reserve(rule, "k").unwrap()).collect();
+            clock.set_us(1_700_000_000_000_000 - 3_600_000_000);
+            assert_eq!(limiter.peek(rule, "k").unwrap().remaining, 0, "{url} {rule}");
+            assert!(!limiter.reserve(rule, "k").unwrap().allowed, "{url} {rule}");
+            clock.advance(Duration::from_secs(5));
+            assert!(!limiter.renew(&held[0]).unwrap(), "{url} {rule}");
+            clock.advance(Duration::from_secs(3_600));
+            assert_eq!(limiter.peek(rule, "k").unwrap().remaining, 5_000, "{url} {rule}");
+        }
+    }
+    assert_eq!(keys_without_ttl(&mut server.client().unwrap()).unwrap(), Vec::<String>::new());
+}
+
 /// Two leases have ended unseen. What the first of them charged is over by now, but was not when the second ended.
 #[test]
 fn what_is_over_by_now_counts_for_what_ended_after_it() {

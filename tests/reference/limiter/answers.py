@@ -21,7 +21,8 @@ def figures(algorithm: Algorithm, state: object, now: int, cost: int, fits: bool
         fits=fits,
         limit=int(algorithm.most),
         remaining=max(algorithm.capacity(state, now), 0),
-        retry_after=0 if fits else algorithm.retry_after(state, now, cost),
+        # A limit with room may belong to a key that holds too many reservations.
+        retry_after=0 if fits or algorithm.capacity(state, now) >= cost else algorithm.retry_after(state, now, cost),
         reset_after=algorithm.reset_after(state, now),
     )
 
