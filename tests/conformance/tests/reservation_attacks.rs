@@ -88,6 +88,32 @@ fn a_clock_that_steps_back_prolongs_no_lease() {
     assert_eq!(keys_without_ttl(&mut server.client().unwrap()).unwrap(), Vec::<String>::new());
 }
 
+/// Looks at a key of which many leases have ended charge them once, and not once for each look. A few they leave alone.
+#[test]
+fn a_look_writes_what_it_charged_where_much_has_ended() {
+    let server = Redis::start().unwrap();
+    let rules = r#"[{"rule_id": "few", "rate": "1000/h", "reservations": true, "lease_seconds": 5},
+        {"rule_id": "many", "rate": "1000/h", "reservations": true, "lease_seconds": 5}]"#;
+    let mut connection = server.client().unwrap();
+    for (rule, count, left) in [("few", 100, 101), ("many", 101, 1)] {
+        let play = |url: &str| {
+            let clock = ManualClock::new(1_700_000_000_000_000);
+            let rules = Rules::from_json(rules).unwrap();
+            let limiter = RateLimiter::builder(url).rules(rules).clock(clock.clone()).build().unwrap();
+            assert!((0..count).all(|_| limiter.reserve(rule, "k").unwrap().allowed));
+            clock.advance(Duration::from_secs(5));
+            [limiter.peek(rule, "k").unwrap(), limiter.peek(rule, "k").unwrap()]
+                .map(|peeked| (peeked.remaining, peeked.reset_after))
+        };
+        let peeked = play(&server.url());
+        assert_eq!(peeked, play("memory://"), "{rule}");
+        assert_eq!(peeked[0].0, 1_000 - count, "{rule}");
+        let members: usize = connection.zcard(format!("sluicegate:{rule}:{{k}}:h")).unwrap();
+        assert_eq!(members, left, "{rule}");
+    }
+    assert_eq!(keys_without_ttl(&mut connection).unwrap(), Vec::<String>::new());
+}
+
 /// Two leases have ended unseen. What the first of them charged is over by now, but was not when the second ended.
 #[test]
 fn what_is_over_by_now_counts_for_what_ended_after_it() {
