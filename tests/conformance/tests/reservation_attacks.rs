@@ -47,7 +47,7 @@ fn the_reservation_that_is_one_too_many_waits_for_the_first_lease() {
         {"rule_id": "fixed", "algorithm": "fixed_window", "rate": "1000000/h", "reservations": true, "lease_seconds": 20},
         {"rule_id": "flight", "algorithm": "concurrency", "limit": 1000000, "lease_seconds": 20}
     ]"#;
-    for url in ["memory://", &server.url()] {
+    for url in ["memory://", server.url()] {
         let clock = ManualClock::new(1_700_000_000_000_000);
         let rules = Rules::from_json(rules).unwrap();
         let limiter = RateLimiter::builder(url).rules(rules).clock(clock.clone()).build().unwrap();
@@ -69,7 +69,7 @@ fn a_clock_that_steps_back_prolongs_no_lease() {
         {"rule_id": "g", "rate": "5000/h", "reservations": true, "lease_seconds": 5},
         {"rule_id": "c", "algorithm": "concurrency", "limit": 5000, "lease_seconds": 5}
     ]"#;
-    for url in ["memory://", &server.url()] {
+    for url in ["memory://", server.url()] {
         let clock = ManualClock::new(1_700_000_000_000_000);
         let rules = Rules::from_json(rules).unwrap();
         let limiter = RateLimiter::builder(url).rules(rules).clock(clock.clone()).build().unwrap();
@@ -105,7 +105,7 @@ fn a_look_writes_what_it_charged_where_much_has_ended() {
             [limiter.peek(rule, "k").unwrap(), limiter.peek(rule, "k").unwrap()]
                 .map(|peeked| (peeked.remaining, peeked.reset_after))
         };
-        let peeked = play(&server.url());
+        let peeked = play(server.url());
         assert_eq!(peeked, play("memory://"), "{rule}");
         assert_eq!(peeked[0].0, 1_000 - count, "{rule}");
         let members: usize = connection.zcard(format!("sluicegate:{rule}:{{k}}:h")).unwrap();
