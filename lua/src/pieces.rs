@@ -3,7 +3,7 @@
 use crate::kernel::{self, Fragments};
 use crate::key_record::{DECIDE, FORGET_BLOCKS, KEY_RECORDS};
 use crate::marks::{has, has_all};
-use crate::{ENDING_PLAINLY, HELD, HELD_PLAINLY, LATE, REPEATABLE, SEVERAL};
+use crate::{ENDING, ENDING_PLAINLY, HELD, HELD_PLAINLY, LATE, REPEATABLE, SEVERAL};
 
 /// A reply of any kernel takes numbers before its own.
 const fn takes_numbers(fragments: &[Fragments]) -> bool {
@@ -19,6 +19,7 @@ const fn takes_numbers(fragments: &[Fragments]) -> bool {
 
 const _: () =
     assert!(has_all(HELD, &["  --KEY RECORD LOAD\n", "  --KEY RECORD GRANT\n", "  --KEY RECORD REPLY\n"]));
+const _: () = assert!(has(ENDING, "--KEY RECORD HEAL\n"));
 const _: () = assert!(has(LATE, "--KEY RECORDS\n"));
 const _: () = assert!(has_all(KEY_RECORDS, &["--LOAD\n", "--BEGIN\n", "--SAVE\n", "--OVER\n", "--STORED\n"]));
 const _: () = assert!(has_all(DECIDE, &["--BEGIN\n", "--OVER\n", "--SAVE\n"]));
