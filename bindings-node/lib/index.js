@@ -227,6 +227,8 @@
  * @property {boolean} [count_denied] Charge denied costs too, by the limits that refused them. Default: false.
  * @property {number} [decay_factor] Each slot that passes divides the level by this. Default: 2.
  * @property {string} [description] For people.
+ * @property {'error' | 'allow' | 'deny' | 'local'} [fallback] What a call answers that no server can decide.
+ *   Default: what the limiter's option of that name says.
  * @property {string | readonly string[]} [identifier_type] What of a request is the key: user_id, ip_address,
  *   api_key, header:<name>, path:<name> or global; or an array of them.
  * @property {number} [ipv6_prefix_length] How many leading bits of an IPv6 address identify a client. Default: 64.

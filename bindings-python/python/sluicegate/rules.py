@@ -79,6 +79,8 @@ class Rule(_NamedRule, total=False):
     """Each slot that passes divides the level by this. Default: 2."""
     description: str
     """For people."""
+    fallback: Literal["error", "allow", "deny", "local"]
+    """What a call answers that no server can decide. Default: what the limiter's option of that name says."""
     identifier_type: str | Sequence[str]
     """What of a request is the key: user_id, ip_address, api_key, header:<name>, path:<name> or global; or an array of them."""
     ipv6_prefix_length: int

@@ -3,78 +3,102 @@
 use std::io::{self, Read, Write};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream as Bell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use once_cell::race::OnceBox;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use smallvec::SmallVec;
 
 #[cfg(not(unix))]
 use self::udp::Bell;
+use crate::sync::lock::Mutex;
 
 /// How long to wait where there is no socket that could ring, since the system has no more.
 const NAP: Duration = Duration::from_millis(10);
 
 #[derive(Default)]
 pub(super) struct Alarm {
-    /// What rings, and what is heard; opened when it is first needed. `None`: the system had none.
-    bells: OnceBox<Option<[Bell; 2]>>,
+    /// What rings, and what is heard; opened when a thread first waits.
+    bells: Mutex<Option<Arc<[Bell; 2]>>>,
     /// Whether a thread waits, or is about to.
     is_awaited: AtomicBool,
     has_rung: AtomicBool,
+    /// Whether the bells are closed as soon as no thread waits.
+    is_retired: AtomicBool,
 }
 
 impl Alarm {
     /// Waits for one of these, for the alarm, or until `by`. Answers which are ready, by their places: all of them if the alarm
     /// has rung.
     pub(super) fn wait(&self, sockets: &[PollFd<'_>], by: Option<Instant>) -> SmallVec<[usize; 4]> {
-        let all = || (0..sockets.len()).collect();
         self.is_awaited.store(true, Ordering::SeqCst);
-        if self.has_rung.swap(false, Ordering::SeqCst) {
-            self.is_awaited.store(false, Ordering::SeqCst);
-            return all();
-        }
-        let bells = self.bells();
-        let left = by.map(|by| by.saturating_duration_since(Instant::now()));
-        let left = if bells.is_some() { left } else { Some(left.map_or(NAP, |left| left.min(NAP))) };
-        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
-        let mut polled: SmallVec<[PollFd<'_>; 4]> = sockets.iter().cloned().collect();
-        polled.extend(bells.map(|[_, heard]| PollFd::new(heard, PollFlags::IN)));
-        // A signal ends it early, which does no harm: the caller looks for what there is.
-        let _ = poll(&mut polled, timeout.as_ref());
+        let bells = self.open_bells();
+        // One that rang before there were bells is heard here.
+        let mut has_rung = self.has_rung();
+        let ready = if has_rung { SmallVec::new() } else { listen(sockets, bells.as_deref(), by) };
         self.is_awaited.store(false, Ordering::SeqCst);
-        if self.has_rung.swap(false, Ordering::SeqCst) {
-            self.silence();
-            return all();
+        has_rung |= self.has_rung();
+        if self.is_retired.load(Ordering::SeqCst) {
+            *self.bells.lock() = None;
         }
-        (0..sockets.len()).filter(|&at| !polled[at].revents().is_empty()).collect()
+        if has_rung { (0..sockets.len()).collect() } else { ready }
     }
 
     /// Ends a wait, or the next one.
     pub(super) fn ring(&self) {
         self.has_rung.store(true, Ordering::SeqCst);
         if self.is_awaited.load(Ordering::SeqCst)
-            && let Some([ringing, _]) = self.bells()
+            && let Some([ringing, _]) = self.bells.lock().as_deref()
         {
             // One that takes no more has rung.
             let _ = (&mut &*ringing).write(&[1]);
         }
     }
 
-    fn silence(&self) {
-        if let Some([_, heard]) = self.bells() {
-            let _ = (&mut &*heard).read(&mut [0; 64]);
+    /// Closes the bells, now or when the thread that waits has ended its wait. Who waits afterwards opens some for as long.
+    pub(super) fn retire(&self) {
+        self.is_retired.store(true, Ordering::SeqCst);
+        let mut bells = self.bells.lock();
+        if !self.is_awaited.load(Ordering::SeqCst) {
+            *bells = None;
         }
     }
 
-    fn bells(&self) -> Option<&[Bell; 2]> {
-        self.bells.get_or_init(|| Box::new(bells().ok())).as_ref()
+    fn has_rung(&self) -> bool {
+        self.has_rung.swap(false, Ordering::SeqCst)
+    }
+
+    /// `None`: the system has no more.
+    fn open_bells(&self) -> Option<Arc<[Bell; 2]>> {
+        let mut bells = self.bells.lock();
+        if bells.is_none() {
+            *bells = pair_of_bells().ok().map(Arc::new);
+        }
+        bells.clone()
     }
 }
 
+/// Waits for sockets and for the bell, until `by`. Answers which sockets are ready, by their places.
+fn listen(sockets: &[PollFd<'_>], bells: Option<&[Bell; 2]>, by: Option<Instant>) -> SmallVec<[usize; 4]> {
+    let left = by.map(|by| by.saturating_duration_since(Instant::now()));
+    let left = if bells.is_some() { left } else { Some(left.map_or(NAP, |left| left.min(NAP))) };
+    let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+    let mut polled: SmallVec<[PollFd<'_>; 4]> = sockets.iter().cloned().collect();
+    polled.extend(bells.map(|[_, heard]| PollFd::new(heard, PollFlags::IN)));
+    // A signal ends it early, which does no harm: the caller looks for what there is.
+    let _ = poll(&mut polled, timeout.as_ref());
+    // Whoever rings may do so after the wait for which it rang.
+    if let Some([_, heard]) = bells
+        && !polled[sockets.len()].revents().is_empty()
+    {
+        let _ = (&mut &*heard).read(&mut [0; 64]);
+    }
+    (0..sockets.len()).filter(|&at| !polled[at].revents().is_empty()).collect()
+}
+
 #[cfg(unix)]
-fn bells() -> io::Result<[Bell; 2]> {
+fn pair_of_bells() -> io::Result<[Bell; 2]> {
     let (ringing, heard) = Bell::pair()?;
     ringing.set_nonblocking(true)?;
     heard.set_nonblocking(true)?;
@@ -82,7 +106,7 @@ fn bells() -> io::Result<[Bell; 2]> {
 }
 
 #[cfg(not(unix))]
-use self::udp::bells;
+use self::udp::pair_of_bells;
 
 /// Where there is no pair of sockets that are files: datagrams within the machine.
 #[cfg(not(unix))]
@@ -93,7 +117,7 @@ mod udp {
 
     pub(super) struct Bell(UdpSocket);
 
-    pub(super) fn bells() -> io::Result<[Bell; 2]> {
+    pub(super) fn pair_of_bells() -> io::Result<[Bell; 2]> {
         let [ringing, heard] =
             [UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?, UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?];
         ringing.connect(heard.local_addr()?)?;
@@ -149,6 +173,39 @@ mod tests {
         assert!(start.elapsed() < LONG);
         // It has rung once.
         assert!(!alarm.has_rung.load(Ordering::SeqCst));
+    }
+
+    #[test]
+    fn retired_it_keeps_no_bells_and_still_rings() {
+        let alarm = Alarm::default();
+        alarm.wait(&[], Some(Instant::now()));
+        assert!(alarm.bells.lock().is_some());
+        alarm.retire();
+        assert!(alarm.bells.lock().is_none());
+        let start = Instant::now();
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| alarm.wait(&[], Some(start + LONG)));
+            while !alarm.is_awaited.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+            alarm.retire();
+            alarm.ring();
+            waiting.join().unwrap();
+        });
+        assert!(start.elapsed() < LONG);
+        alarm.wait(&[], Some(Instant::now()));
+        assert!(alarm.bells.lock().is_none());
+    }
+
+    #[test]
+    fn a_bell_that_rings_late_is_silenced() {
+        let alarm = Alarm::default();
+        alarm.wait(&[], Some(Instant::now()));
+        let bells = alarm.open_bells().unwrap();
+        (&mut &bells[0]).write_all(&[1]).unwrap();
+        alarm.wait(&[], Some(Instant::now() + LONG));
+        let nothing = (&mut &bells[1]).read(&mut [0; 8]).unwrap_err();
+        assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
     }
 
     #[test]

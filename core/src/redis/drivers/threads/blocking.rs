@@ -72,7 +72,9 @@ impl BlockingRedis {
     /// Final. Calls under way end as they would have.
     pub(crate) fn close(&self) {
         if !self.closed.swap(true, Ordering::AcqRel) {
-            self.connections.get(Connections::inherited).hub.close();
+            let Connections { hub, host } = self.connections.get(Connections::inherited);
+            hub.close();
+            host.retire();
         }
     }
 

@@ -86,6 +86,12 @@ impl ThreadHost {
         if let Ok(mut watched) = self.watched.try_lock() {
             watched.clear();
         }
+        self.alarm.retire();
+    }
+
+    /// Keeps no descriptor longer than the calls under way.
+    pub(super) fn retire(&self) {
+        self.alarm.retire();
     }
 
     fn millis(&self, now: Instant) -> u64 {
