@@ -471,6 +471,14 @@ sluicegate_status sluicegate_rules_status(const sluicegate_limiter *limiter,
                                           void *context,
                                           sluicegate_error *error);
 
+/// Adds rules of the application, as JSON, to those of the source. They stay whatever the source says later, and take
+/// effect with the next check; all of them, or none. A source that comes to hold a rule of the same name is refused as
+/// one with a mistake is. Does no I/O. SLUICEGATE_INVALID_RULE: a rule is not valid, or a rule in force has its
+/// name.
+sluicegate_status sluicegate_add_rules(const sluicegate_limiter *limiter,
+                                       const char *rules,
+                                       sluicegate_error *error);
+
 /// What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4): decisions by rule,
 /// result and who decided, their cost, errors by kind, how long servers took to answer, the circuit breaker of each
 /// server, the version of the rules. Does no I/O. No key is part of it. `text` is called once, with the content type of

@@ -103,6 +103,16 @@ export! {
 }
 
 export! {
+    /// Adds rules of the application, as JSON, to those of the source. They stay whatever the source says later, and take
+    /// effect with the next check; all of them, or none. A source that comes to hold a rule of the same name is refused as
+    /// one with a mistake is. Does no I/O. SLUICEGATE_INVALID_RULE: a rule is not valid, or a rule in force has its
+    /// name.
+    fn sluicegate_add_rules(limiter: *const Limiter, rules: *const c_char) {
+        Ok(limiter.0.add_rules(&sluicegate::Rules::from_json(rules)?)?)
+    }
+}
+
+export! {
     /// What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4): decisions by rule,
     /// result and who decided, their cost, errors by kind, how long servers took to answer, the circuit breaker of each
     /// server, the version of the rules. Does no I/O. No key is part of it. `text` is called once, with the content type of

@@ -343,6 +343,11 @@ class Caller {
     return JSON.parse(this.#native.rules());
   }
 
+  addRules(rules) {
+    const failure = this.#native.addRules(rules);
+    if (failure) throw errorOf(failure);
+  }
+
   prometheus() {
     return this.#native.prometheus();
   }

@@ -15,6 +15,7 @@ const { endingCall } = require('./ending.js');
 const { Call, OP } = require('./mailbox.js');
 const { matchesOf, requestCall } = require('./request.js');
 const { makeReservation } = require('./reservation.js');
+const { rulesJson } = require('./options.js');
 const { blockCall, setLimitCall } = require('./key_record.js');
 const { reserve, reserveAll, wait, waitAll } = require('./waiting.js');
 
@@ -318,6 +319,18 @@ class RateLimiter {
    */
   async resetAll(key, options) {
     return this.#caller.make(this.#caller.keyCall(OP.RESET_ALL, key, options));
+  }
+
+  /**
+   * Adds rules of the application to those of the source, as rule files state them. They stay whatever the source says later,
+   * and take effect with the next check; all of them, or none. A source that comes to hold a rule of the same name is refused
+   * as one with a mistake is. Does no I/O. Throws `InvalidRule` when a rule is not valid, or a rule in force has its name.
+   *
+   * @param {string | readonly Rule[] | { readonly rules: readonly Rule[] }} rules JSON text, or an array of rules.
+   * @returns {void}
+   */
+  addRules(rules) {
+    this.#caller.addRules(rulesJson(rules));
   }
 
   /**

@@ -28,6 +28,14 @@ function rulesOf(rules) {
   return { rulesJson };
 }
 
+/** Rules in an argument, as JSON. */
+function rulesJson(rules) {
+  if (typeof rules === 'string') return text('rules', rules);
+  const made = typeof rules === 'object' && rules !== null ? json(rules) : undefined;
+  if (made === undefined) throw wrongType('rules', 'JSON text or an array of rules', rules);
+  return made;
+}
+
 function json(rules) {
   try {
     return JSON.stringify(rules);
@@ -41,4 +49,4 @@ function clock(name, value) {
   return nativeOf(value);
 }
 
-module.exports = { connectOptions };
+module.exports = { connectOptions, rulesJson };

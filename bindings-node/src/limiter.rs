@@ -7,8 +7,8 @@ use std::rc::Rc;
 use napi::bindgen_prelude::{Either, Float64Array, Uint8Array, Utf16String};
 use napi::{Env, Error, Result};
 use napi_derive::napi;
-use sluicegate::AsyncRateLimiter;
 use sluicegate::bridge::{Answer, Bridge, Completion, OwnedCall};
+use sluicegate::{AsyncRateLimiter, Rules};
 
 use crate::answers::{self, Held, Writer};
 use crate::calls::Reader;
@@ -133,6 +133,14 @@ impl NativeLimiter {
     #[napi(catch_unwind)]
     pub fn rules(&self) -> Result<String> {
         Ok(self.limiter()?.rules().to_json())
+    }
+
+    /// Adds rules, as JSON; answers what is wrong with them.
+    #[napi(catch_unwind)]
+    pub fn add_rules(&self, json: String) -> Result<Option<Failure>> {
+        let limiter = self.limiter()?;
+        let added = Rules::from_json(&json).and_then(|rules| limiter.add_rules(&rules));
+        Ok(added.err().as_ref().map(Failure::from))
     }
 
     /// What is counted, as Prometheus reads it.

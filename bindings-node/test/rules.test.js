@@ -74,6 +74,20 @@ for (const backend of ['memory', 'redis']) {
   });
 }
 
+test('rules are added by the application', async () => {
+  const limiter = await RateLimiter.connect('memory://', { rules: [rule('a', 5)] });
+  limiter.addRules([rule('b', 3)]);
+  limiter.addRules(JSON.stringify([rule('c', 2)]));
+  assert.equal((await limiter.check('b', 'k')).remaining, 2);
+  assert.equal((await limiter.check('c', 'k')).remaining, 1);
+  const taken = { code: 'InvalidRule', message: 'add_rules: rule "a": the name is taken' };
+  assert.throws(() => limiter.addRules([rule('d', 1), rule('a', 1)]), taken);
+  assert.throws(() => limiter.addRules('rules.json'), { code: 'InvalidRule' });
+  assert.throws(() => limiter.addRules(5), new TypeError('rules: must be JSON text or an array of rules, not a number'));
+  assert.equal(limiter.rulesStatus().rules, 3);
+  await limiter.close();
+});
+
 test('refused rules are reported, and the last good rules stay', async () => {
   const path = join(place, 'refused.json');
   write(path, [rule('a', 5)]);

@@ -360,6 +360,11 @@ export type Rule = {
      */
     description?: string;
     /**
+     * What a call answers that no server can decide.
+     * Default: what the limiter's option of that name says.
+     */
+    fallback?: "error" | "allow" | "deny" | "local";
+    /**
      * What of a request is the key: user_id, ip_address,
      * api_key, header:<name>, path:<name> or global; or an array of them.
      */

@@ -236,6 +236,17 @@ export class RateLimiter implements AsyncDisposable {
      */
     resetAll(key: string | readonly string[], options?: ResetOptions): Promise<void>;
     /**
+     * Adds rules of the application to those of the source, as rule files state them. They stay whatever the source says later,
+     * and take effect with the next check; all of them, or none. A source that comes to hold a rule of the same name is refused
+     * as one with a mistake is. Does no I/O. Throws `InvalidRule` when a rule is not valid, or a rule in force has its name.
+     *
+     * @param {string | readonly Rule[] | { readonly rules: readonly Rule[] }} rules JSON text, or an array of rules.
+     * @returns {void}
+     */
+    addRules(rules: string | readonly Rule[] | {
+        readonly rules: readonly Rule[];
+    }): void;
+    /**
      * What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4): decisions by rule,
      * result and who decided, their cost, errors by kind, how long servers took to answer, the circuit breaker of each
      * server, the version of the rules. Does no I/O. No key is part of it.

@@ -25,7 +25,7 @@ use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
 use crate::reserved::{Reference, used};
-use crate::rules::data;
+use crate::rules::{data, stated};
 use crate::status::RulesStatus;
 
 /// What `AsyncRateLimiter` calls. A method answers with its result, or with the token of a call that is sent
@@ -203,6 +203,11 @@ impl Bridge {
         timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
         self.calls.call(key.py(), OwnedCall::ResetAll(Item::from(&about_key(&key, resource, timeout)?)))
+    }
+
+    fn add_rules(&self, rules: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (py, added) = (rules.py(), stated(rules)?);
+        self.calls.limiter(py)?.add_rules(&added).map_err(|error| exception(py, &error))
     }
 
     fn prometheus(&self, py: Python<'_>) -> PyResult<String> {

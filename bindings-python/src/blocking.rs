@@ -21,7 +21,7 @@ use crate::options::Options;
 use crate::request::request;
 use crate::reservation::Reservation;
 use crate::reserved::{Reference, used};
-use crate::rules::data;
+use crate::rules::{data, stated};
 use crate::shared::Shared;
 use crate::status::RulesStatus;
 
@@ -311,6 +311,15 @@ impl RateLimiter {
     fn reset_all(&self, key: Key<'_>, resource: Optional<'_>, timeout: Optional<'_>) -> PyResult<()> {
         let check = about_key(&key, resource, timeout)?;
         self.shared.call(key.py(), |limiter| limiter.reset_all_with(check.key, check.options))
+    }
+
+    /// Adds rules of the application to those of the source: JSON text or a list of dict, as rule files state them.
+    ///
+    /// They stay whatever the source says later, and take effect with the next check; all of them, or none. A source that
+    /// comes to hold a rule of the same name is refused as one with a mistake is. Does no I/O. Raises InvalidRuleError when a
+    /// rule is not valid, or a rule in force has its name.
+    fn add_rules(&self, rules: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.shared.limiter.add_rules(&stated(rules)?).map_err(|error| exception(rules.py(), &error))
     }
 
     /// What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4).

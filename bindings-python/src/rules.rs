@@ -15,10 +15,7 @@ use crate::errors::{exception, invalid_rule};
 /// Rules from JSON text, a path, the address of a ZooKeeper, or what JSON would be made from.
 pub(crate) fn source(rules: &Bound<'_, PyAny>) -> PyResult<Arc<dyn RuleSource>> {
     let py = rules.py();
-    let read: sluicegate::Result<Arc<dyn RuleSource>> = if rules.is_instance_of::<PyList>()
-        || rules.is_instance_of::<PyTuple>()
-        || rules.is_instance_of::<PyDict>()
-    {
+    let read: sluicegate::Result<Arc<dyn RuleSource>> = if is_data(rules) {
         Rules::from_json(&to_json(rules)?).map(|rules| Arc::new(rules) as _)
     } else if rules.is_instance_of::<PyString>() {
         named(text(rules, "rules")?)
@@ -28,6 +25,22 @@ pub(crate) fn source(rules: &Bound<'_, PyAny>) -> PyResult<Arc<dyn RuleSource>> 
         return Err(wrong_type("rules", "a path, JSON text or a list of dict", rules));
     };
     read.map_err(|error| exception(py, &error))
+}
+
+/// Rules from JSON text, or what JSON would be made from.
+pub(crate) fn stated(rules: &Bound<'_, PyAny>) -> PyResult<Rules> {
+    let json = if is_data(rules) {
+        to_json(rules)?
+    } else if rules.is_instance_of::<PyString>() {
+        text(rules, "rules")?.to_owned()
+    } else {
+        return Err(wrong_type("rules", "JSON text or a list of dict", rules));
+    };
+    Rules::from_json(&json).map_err(|error| exception(rules.py(), &error))
+}
+
+fn is_data(rules: &Bound<'_, PyAny>) -> bool {
+    rules.is_instance_of::<PyList>() || rules.is_instance_of::<PyTuple>() || rules.is_instance_of::<PyDict>()
 }
 
 fn to_json(rules: &Bound<'_, PyAny>) -> PyResult<String> {

@@ -101,6 +101,20 @@ def test_what_is_not_valid_is_refused(path: Path, open_limiter: OpenLimiter) -> 
     assert limiter.rules_status().refused == ()
 
 
+def test_rules_are_added_by_the_application(open_limiter: OpenLimiter) -> None:
+    limiter = open_limiter(rules=[rule(5, "a")])
+    limiter.add_rules([rule(3, "b")])
+    limiter.add_rules(json.dumps([rule(2, "c")]))
+    assert [limiter.check(name, "k").remaining for name in "abc"] == [4, 2, 1]
+    with pytest.raises(InvalidRuleError, match='^add_rules: rule "a": the name is taken'):
+        limiter.add_rules([rule(1, "d"), rule(1, "a")])
+    with pytest.raises(InvalidRuleError):
+        limiter.add_rules("rules.json")
+    with pytest.raises(TypeError, match="^rules: must be JSON text or a list of dict, not int"):
+        limiter.add_rules(5)
+    assert limiter.rules_status().rules == 3
+
+
 def test_a_start_without_the_file(path: Path, tmp_path: Path, open_limiter: OpenLimiter) -> None:
     cache = tmp_path / "cache.json"
     open_limiter("memory://", rules=path, rules_cache=cache)

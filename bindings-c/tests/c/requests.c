@@ -194,6 +194,18 @@ static void rules_are_data(void) {
     close_limiter();
 }
 
+static void rules_are_added(void) {
+    sluicegate_decision decision;
+    open_limiter("c/added");
+    EXPECT_OK(sluicegate_add_rules(limiter, "[{\"rule_id\": \"added\", \"rate\": \"3/minute\"}]", error));
+    EXPECT_OK(sluicegate_check(limiter, "added", "key", 3, NULL, &decision, error));
+    EXPECT(decision.remaining == 2);
+    EXPECT(sluicegate_add_rules(limiter, "[{\"rule_id\": \"added\", \"rate\": \"9/minute\"}]", error) == SLUICEGATE_INVALID_RULE);
+    EXPECT(strcmp(error, "add_rules: rule \"added\": the name is taken") == 0);
+    EXPECT(sluicegate_add_rules(limiter, NULL, NULL) == SLUICEGATE_INVALID_ARGUMENT);
+    close_limiter();
+}
+
 /* The sizes that programs were compiled with. */
 static void structs_keep_their_size(void) {
     EXPECT(sizeof(sluicegate_decision) == 200 && offsetof(sluicegate_decision, rule) == 38);
@@ -213,6 +225,7 @@ int main(int argc, char **argv) {
     RUN(fixed_rules_have_a_status);
     RUN(a_key_is_looked_at_and_forgotten_under_every_rule);
     RUN(rules_are_data);
+    RUN(rules_are_added);
     RUN(structs_keep_their_size);
     return summary();
 }

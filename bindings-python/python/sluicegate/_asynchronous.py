@@ -13,7 +13,7 @@ from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch
 from ._reservations import Reserving
 
 if TYPE_CHECKING:
-    from ._native import _Headers, _Key, _Path, _Rules
+    from ._native import _Headers, _Key, _Path, _Rules, _StatedRules
     from .rules import Rule
 
 __all__ = ["AsyncRateLimiter"]
@@ -374,6 +374,15 @@ class AsyncRateLimiter:
         Rules that limit a resource are left out unless one is given.
         """
         await self._calls.done(self._bridge.reset_all(key, resource, timeout))
+
+    def add_rules(self, rules: _StatedRules) -> None:
+        """Adds rules of the application to those of the source: JSON text or a list of dict, as rule files state them.
+
+        They stay whatever the source says later, and take effect with the next check; all of them, or none. A source that
+        comes to hold a rule of the same name is refused as one with a mistake is. Does no I/O. Raises InvalidRuleError when
+        a rule is not valid, or a rule in force has its name.
+        """
+        self._bridge.add_rules(rules)
 
     def prometheus(self) -> str:
         """What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4).

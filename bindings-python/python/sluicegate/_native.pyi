@@ -35,9 +35,10 @@ _R = TypeVar("_R", bound=Reserved)
 _Path: TypeAlias = str | PathLike[str]
 _Key: TypeAlias = str | list[str] | tuple[str, ...]
 # A path, JSON text, the address of a ZooKeeper, rules, or an object whose only field is `rules`.
-_Rules: TypeAlias = (
-    _Path | list[Rule] | tuple[Rule, ...] | list[dict[str, Any]] | tuple[dict[str, Any], ...] | dict[str, Any]
+_StatedRules: TypeAlias = (
+    str | list[Rule] | tuple[Rule, ...] | list[dict[str, Any]] | tuple[dict[str, Any], ...] | dict[str, Any]
 )
+_Rules: TypeAlias = _Path | _StatedRules
 # What was really used of a reservation: of all, of rules, or of the items at these places.
 _Used: TypeAlias = int | Mapping[str, int] | Mapping[int, int] | None
 # Names and values; in pairs a name may come several times.
@@ -591,6 +592,14 @@ class RateLimiter:
         Rules that limit a resource are left out unless one is given.
         """
 
+    def add_rules(self, rules: _StatedRules) -> None:
+        """Adds rules of the application to those of the source: JSON text or a list of dict, as rule files state them.
+
+        They stay whatever the source says later, and take effect with the next check; all of them, or none. A source that
+        comes to hold a rule of the same name is refused as one with a mistake is. Does no I/O. Raises InvalidRuleError when
+        a rule is not valid, or a rule in force has its name.
+        """
+
     def prometheus(self) -> str:
         """What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4).
 
@@ -691,6 +700,7 @@ class Bridge:
         ignore_case: bool,
         explain: bool,
     ) -> list[RequestMatch]: ...
+    def add_rules(self, rules: _StatedRules) -> None: ...
     def prometheus(self) -> str: ...
     def rules_status(self) -> RulesStatus: ...
     def rules(self) -> list[Rule]: ...

@@ -1,6 +1,7 @@
 //! The rules, made ready for deciding.
 
 mod beside;
+mod suffix;
 
 use std::borrow::Cow;
 use std::hash::RandomState;
@@ -17,10 +18,11 @@ use crate::matching::Matcher;
 use crate::metrics::RuleCounters;
 use crate::request::{Check, CheckOptions};
 use crate::rules::{
-    Algorithm, CalendarWindow, Identifier, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, MAX_WINDOW_US, Rule,
-    RuleId, Rules, Scope, Structure, WindowStart,
+    Algorithm, Identifier, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, MAX_WINDOW_US, Rule, RuleId, Rules, Scope,
 };
+use crate::text::words::quote;
 pub(crate) use beside::{Holds, KeyRecordPolicy, LimitNumber, SHARD_SHIFT};
+use suffix::suffix;
 
 /// So many names are compared sooner than one is hashed.
 const FEW: usize = 8;
@@ -29,6 +31,8 @@ const FEW: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Catalog {
     rules: Rules,
+    /// Those of them that the application added to what the source holds.
+    added: Rules,
     ready: Vec<ReadyRule>,
     /// Where each of them is; the hash is a fast one, since names in it are the rules' own.
     places: HashMap<RuleId, usize>,
@@ -76,17 +80,33 @@ pub(crate) struct ReadyLimit {
 
 impl Catalog {
     pub(crate) fn new(rules: Rules, secrets: SecretNames) -> Self {
-        Self::build(rules, RandomState::new(), secrets, |_| None)
+        Self::build((rules, Rules::default()), RandomState::new(), secrets, |_| None)
     }
 
-    /// The catalog that takes the place of this one.
+    /// The catalog that takes the place of this one when the source holds other rules.
     pub(crate) fn after(&self, rules: Rules) -> Self {
+        self.replaced(rules.and(&self.added), self.added.clone())
+    }
+
+    /// The catalog that takes the place of this one when the application adds rules.
+    ///
+    /// # Errors
+    /// [`InvalidRule`](ErrorKind::InvalidRule) when one has a name that is taken.
+    pub(crate) fn with(&self, more: &Rules) -> Result<Self> {
+        if let Some(taken) = more.iter().find(|rule| self.rules.get(&rule.id).is_some()) {
+            let what = format!("add_rules: rule {}: the name is taken", quote(&taken.id));
+            return Err(Error::new(ErrorKind::InvalidRule, what));
+        }
+        Ok(self.replaced(self.rules.and(more), self.added.and(more)))
+    }
+
+    fn replaced(&self, rules: Rules, added: Rules) -> Self {
         let counters = |id: &str| self.find(id).ok().map(|rule| Arc::clone(&rule.counters));
-        Self::build(rules, self.numbers.clone(), self.secrets.clone(), counters)
+        Self::build((rules, added), self.numbers.clone(), self.secrets.clone(), counters)
     }
 
     fn build(
-        rules: Rules,
+        (rules, added): (Rules, Rules),
         numbers: RandomState,
         secrets: SecretNames,
         counters: impl Fn(&str) -> Option<Arc<RuleCounters>>,
@@ -95,7 +115,7 @@ impl Catalog {
             rules.iter().map(|rule| ReadyRule::new(rule, &numbers, counters(&rule.id).unwrap_or_default()));
         let ready = ready.collect();
         let places = rules.iter().enumerate().map(|(place, rule)| (rule.id.clone(), place)).collect();
-        Self { ready, places, matcher: Matcher::new(&rules), rules, numbers, secrets }
+        Self { ready, places, matcher: Matcher::new(&rules), rules, added, numbers, secrets }
     }
 
     /// What is counted of each rule, in their order.
@@ -103,8 +123,14 @@ impl Catalog {
         self.ready.iter().map(|rule| (rule.rule.id.as_str(), &*rule.counters)).collect()
     }
 
+    /// Those of the source, and those that the application added.
     pub(crate) fn rules(&self) -> &Rules {
         &self.rules
+    }
+
+    /// Those that the application added.
+    pub(crate) fn added(&self) -> &Rules {
+        &self.added
     }
 
     #[inline]
@@ -379,46 +405,6 @@ fn refusal(rule: &Rule, stated: &Limit, amount: u64) -> Option<&'static str> {
     }
 }
 
-fn suffix(rule: &Rule, limit: &Limit) -> String {
-    let window = span(limit.window_us);
-    let shape = match (rule.algorithm, limit.calendar) {
-        (_, Some(calendar)) => calendar_suffix(calendar),
-        (Algorithm::FixedWindow { window_start: WindowStart::Aligned }, None) => format!("f{window}"),
-        (Algorithm::FixedWindow { window_start: WindowStart::FirstRequest }, None) => format!("ff{window}"),
-        (Algorithm::SlidingWindow, None) => format!("s{window}"),
-        (Algorithm::SlidingLog { structure: Structure::List }, None) => format!("l{window}"),
-        (Algorithm::SlidingLog { structure: Structure::SortedSet }, None) => format!("z{window}"),
-        (Algorithm::SlidingBuckets, None) => format!("b{window}-{}", span(limit.resolution_us)),
-        (Algorithm::Gcra { .. }, None) => format!("gt{window}"),
-        (Algorithm::Decay { .. }, None) => format!("d{}", span(limit.resolution_us)),
-        // Nothing is kept but what is held.
-        (Algorithm::Concurrency, None) => "h".to_owned(),
-    };
-    match limit.scope {
-        Scope::Key => shape,
-        Scope::Resource => shape + ".r",
-    }
-}
-
-/// Unit, first day of months and time zone, as far as they are not the defaults.
-fn calendar_suffix(calendar: CalendarWindow) -> String {
-    let CalendarWindow { unit, time_zone, month_start_day, .. } = calendar;
-    let day = if month_start_day == 1 { String::new() } else { month_start_day.to_string() };
-    let zone = if time_zone == "UTC" { String::new() } else { format!("-{time_zone}") };
-    format!("c{}{day}{zone}", unit.name())
-}
-
-/// A span of time in the largest unit that states it in whole numbers: names are kept in memory once
-/// per key.
-fn span(us: u64) -> String {
-    const UNITS: [(u64, &str); 5] =
-        [(86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "m"), (1_000_000, "s"), (1_000, "ms")];
-    match UNITS.into_iter().find(|unit| us.is_multiple_of(unit.0)) {
-        Some((length, unit)) => format!("{}{unit}", us / length),
-        None => format!("{us}us"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -459,10 +445,5 @@ mod tests {
         }
         assert_eq!(most_at(r#""gcra""#, MAX_MICROS - 1), 1 << 32);
         assert_eq!(most_at(r#""fixed_window""#, MAX_MICROS - 1), MAX_MICROS - 1);
-    }
-
-    #[test]
-    fn spans_are_short() {
-        assert_eq!([1, 1_500_000, 60_000_000, 5_400_000_000].map(span), ["1us", "1500ms", "1m", "90m"]);
     }
 }

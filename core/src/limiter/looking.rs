@@ -1,4 +1,4 @@
-//! What tells of the limiter itself: its server and its rules.
+//! The limiter itself: its server and its rules.
 
 use std::time::Duration;
 
@@ -29,6 +29,25 @@ both_limiters! {
     /// Returns the rules in force.
     pub fn rules(&self) -> Rules {
         self.limiter.catalog().rules().clone()
+    }
+
+    /// Adds rules of the application to those of the source. They stay whatever the source says later, and take effect with the
+    /// next check; all of them, or none. A source that comes to hold a rule of the same name is refused as one with a mistake is.
+    /// Does no I/O.
+    ///
+    /// ```
+    /// use sluicegate::{RateLimiter, Rules};
+    ///
+    /// let limiter = RateLimiter::builder("memory://").rules(Rules::default()).build()?;
+    /// limiter.add_rules(&Rules::from_json(r#"[{"rule_id": "search", "rate": "5/minute"}]"#)?)?;
+    /// assert_eq!(limiter.check("search", "alice")?.remaining, 4);
+    /// # Ok::<(), sluicegate::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InvalidRule`](crate::ErrorKind::InvalidRule) when a rule in force has one of the names.
+    pub fn add_rules(&self, rules: &Rules) -> Result<()> {
+        self.limiter.shared.rules.add(rules)
     }
 
     /// Returns what the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4): decisions by

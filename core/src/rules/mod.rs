@@ -79,6 +79,13 @@ struct Inner {
     version: String,
 }
 
+impl Inner {
+    fn of(in_order: Vec<Arc<Rule>>) -> Self {
+        let positions = in_order.iter().enumerate().map(|(at, rule)| (rule.id.clone(), at)).collect();
+        Self { in_order, positions, version: String::new() }
+    }
+}
+
 /// An unknown name is compared with so many rules, so that asking for one stays cheap however
 /// large the set is.
 const COMPARED_RULES: usize = 256;
@@ -108,8 +115,22 @@ impl Rules {
 
     /// Rules that were read one by one, each with a name of its own, from these texts.
     pub(crate) fn assemble(in_order: Vec<Arc<Rule>>, texts: impl Iterator<Item = impl AsRef<[u8]>>) -> Self {
-        let positions = in_order.iter().enumerate().map(|(at, rule)| (rule.id.clone(), at)).collect();
-        Self { inner: Arc::new(Inner { in_order, positions, version: digest(texts) }) }
+        Self { inner: Arc::new(Inner { version: digest(texts), ..Inner::of(in_order) }) }
+    }
+
+    /// These, and others whose names none of these has. The version stays.
+    pub(crate) fn and(&self, others: &Self) -> Self {
+        if others.is_empty() {
+            return self.clone();
+        }
+        let in_order: Vec<_> = self.iter().chain(others.iter()).cloned().collect();
+        Self { inner: Arc::new(Inner { version: self.version().to_owned(), ..Inner::of(in_order) }) }
+    }
+
+    /// These without others.
+    pub(crate) fn without(&self, others: &Self) -> Self {
+        let in_order = self.iter().filter(|rule| others.get(&rule.id).is_none()).cloned().collect();
+        Self { inner: Arc::new(Inner { version: self.version().to_owned(), ..Inner::of(in_order) }) }
     }
 
     /// Reads rules from a file of JSON in UTF-8.

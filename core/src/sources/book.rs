@@ -29,6 +29,8 @@ pub(super) struct Book {
     rules: BTreeMap<String, Entry<Arc<Rule>>>,
     /// What was in force before the first report.
     before: Rules,
+    /// Rules of the application, whose names no other rule may have.
+    added: Rules,
 }
 
 #[derive(Debug)]
@@ -107,12 +109,22 @@ impl Book {
         self.before = before;
     }
 
+    /// Says which rules the application has.
+    pub(super) fn reserve(&mut self, added: Rules) {
+        self.added = added;
+    }
+
     /// Takes what is good of a report of the source called `source`.
     pub(super) fn apply(&mut self, source: &str, report: SourceReport) -> Effect {
         let mut effect = Effect::default();
         match report {
             SourceReport::File(text) => {
-                self.file.take(source, text, Rules::read, &mut effect);
+                let read = |text: &str| {
+                    let rules = Rules::read(text)?;
+                    rules.iter().try_for_each(|rule| ensure_free(&self.added, rule))?;
+                    Ok(rules)
+                };
+                self.file.take(source, text, read, &mut effect);
                 if self.file.good.is_some() {
                     self.rules.clear();
                 }
@@ -144,7 +156,12 @@ impl Book {
         self.file = Entry::default();
         let before = || self.before.get(&id).map(|rule| Good { text: None, value: Arc::clone(rule) });
         let entry = self.rules.entry(id.clone()).or_insert_with(|| Entry { good: before(), fault: None });
-        entry.take(&id, text, |text| read_named(&id, text), effect);
+        let read = |text: &str| {
+            let rule = read_named(&id, text)?;
+            ensure_free(&self.added, &rule)?;
+            Ok(rule)
+        };
+        entry.take(&id, text, read, effect);
     }
 
     fn remove(&mut self, id: &str, effect: &mut Effect) {
@@ -191,6 +208,17 @@ impl Book {
         let rules = self.rules.iter().filter_map(|(id, entry)| refusal(id, &entry.fault));
         refusal(source, &self.file.fault).into_iter().chain(rules).collect()
     }
+}
+
+/// Refuses a rule that has the name of one of the application.
+fn ensure_free(added: &Rules, rule: &Rule) -> Checked<()> {
+    if added.get(&rule.id).is_none() {
+        return Ok(());
+    }
+    Err(format!(
+        "rule {}: the application has added a rule of that name (give one of them another)",
+        quote(&rule.id)
+    ))
 }
 
 /// The rule in a text that has to be of this name.

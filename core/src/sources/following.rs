@@ -99,6 +99,10 @@ impl Followed {
         self.updates.current()
     }
 
+    pub(super) fn add(&self, more: &Rules) -> Result<()> {
+        self.updates.add(more)
+    }
+
     pub(super) fn status(&self) -> RulesStatus {
         self.updates.status()
     }

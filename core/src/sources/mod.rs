@@ -33,11 +33,13 @@
 mod book;
 mod cache;
 mod file;
+mod fixed;
 mod following;
 mod named;
 mod origin;
 mod reading;
 mod rulebook;
+mod snapshot;
 mod source;
 mod status;
 #[cfg(test)]
@@ -49,7 +51,8 @@ mod zookeeper;
 pub use file::FileSource;
 pub use named::named;
 pub(crate) use origin::Origin;
-pub(crate) use rulebook::{RuleBook, Snapshot};
+pub(crate) use rulebook::RuleBook;
+pub(crate) use snapshot::Snapshot;
 pub use source::{Following, RuleSource, TlsFiles};
 pub use status::{Refusal, RulesStatus};
 pub use updates::Updates;

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::following::Followed;
 use super::{FileSource, Following, Origin, RuleSource, RulesStatus, Updates};
-use crate::{ErrorKind, RateLimiter};
+use crate::{ErrorKind, RateLimiter, Rules};
 
 pub(super) fn rule(id: &str, limit: u64) -> String {
     format!(
@@ -221,6 +221,73 @@ fn a_closed_limiter_follows_no_longer() {
     fs::write(&path, file(2)).unwrap();
     std::thread::sleep(Duration::from_millis(500));
     assert_eq!(limiter.rules_status().updates, 1);
+}
+
+#[test]
+fn rules_of_the_application_stay_beside_those_of_a_file() {
+    let (_folder, path) = scratch();
+    fs::write(&path, file(2)).unwrap();
+    let limiter = limiter(FileSource::new(&path));
+    limiter.check("a", "k").unwrap();
+    let added = Rules::from_json(&format!("[{}]", rule("route", 3))).unwrap();
+    limiter.add_rules(&added).unwrap();
+    assert_eq!(
+        (limiter.check("a", "k").unwrap().remaining, limiter.check("route", "k").unwrap().remaining),
+        (0, 2)
+    );
+    let (before, taken) = (limiter.rules_status(), limiter.add_rules(&added).unwrap_err());
+    assert_eq!((before.rules, before.updates), (2, 1));
+    assert_eq!(taken.message(), r#"add_rules: rule "route": the name is taken"#);
+
+    fs::write(&path, format!("[{}, {}]", rule("a", 9), rule("route", 9))).unwrap();
+    let refused = until(&limiter, |status| status.refusals == 1);
+    assert!(refused.refused[0].reason.contains(r#"rule "route": the application"#), "{refused:?}");
+    assert_eq!((refused.version, limiter.check("a", "other").unwrap().limit), (before.version, 2));
+
+    fs::write(&path, file(5)).unwrap();
+    until(&limiter, |status| status.updates == 2);
+    assert_eq!(
+        (limiter.check("a", "k").unwrap().limit, limiter.check("route", "k").unwrap().remaining),
+        (5, 1)
+    );
+}
+
+#[test]
+fn rules_are_added_to_fixed_ones_all_or_none() {
+    let limiter = limiter(Rules::from_json(&file(2)).unwrap());
+    limiter.check("a", "k").unwrap();
+    let both = Rules::from_json(&format!("[{}, {}]", rule("b", 1), rule("a", 1))).unwrap();
+    assert_eq!(limiter.add_rules(&both).unwrap_err().kind(), ErrorKind::InvalidRule);
+    assert_eq!(limiter.rules().len(), 1);
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let limiter = &limiter;
+            scope.spawn(move || {
+                let id = format!("of-{thread}");
+                limiter.add_rules(&Rules::from_json(&format!("[{}]", rule(&id, 1))).unwrap()).unwrap();
+                limiter.check(&id, "k").unwrap();
+            });
+        }
+    });
+    assert_eq!((limiter.rules().len(), limiter.check("a", "k").unwrap().remaining), (9, 0));
+}
+
+#[test]
+fn a_forked_child_has_the_rules_of_the_application() {
+    let (_folder, path) = scratch();
+    fs::write(&path, file(7)).unwrap();
+    let parent =
+        Followed::start(Origin { source: Arc::new(FileSource::new(&path)), ..Origin::default() }).unwrap();
+    parent.add(&Rules::from_json(&format!("[{}]", rule("route", 3))).unwrap()).unwrap();
+    let child = Followed::in_child(&parent);
+    fs::write(&path, file(8)).unwrap();
+    let began = Instant::now();
+    while child.status().updates == 0 {
+        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", child.status());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(child.status().rules, 2);
+    assert!(child.add(&Rules::from_json(&file(1)).unwrap()).is_err(), "the file has it");
 }
 
 /// Reports, one after the other, whenever a file `go` appears.

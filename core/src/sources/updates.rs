@@ -13,6 +13,7 @@ use super::cache;
 use super::status::{Refusal, RulesStatus};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
+use crate::rules::Rules;
 use crate::sync::lock::Mutex;
 use crate::text::printable::printable;
 use crate::text::words::one_line;
@@ -62,7 +63,8 @@ impl Updates {
             started,
         };
         let mut book = Book::default();
-        book.begin_with(catalog.rules().clone());
+        book.begin_with(catalog.rules().without(catalog.added()));
+        book.reserve(catalog.added().clone());
         let name = printable(name).into_owned();
         let (current, cached) = (ArcSwap::new(catalog), AtomicBool::new(false));
         Self { name, cache, current, cached, book: Mutex::new(book), state: Mutex::new(state) }
@@ -98,6 +100,15 @@ impl Updates {
         if is_news {
             log::warn!("{what}; what was read before stays in force");
         }
+    }
+
+    /// Adds rules of the application, which stay whatever the source says.
+    pub(super) fn add(&self, more: &Rules) -> Result<()> {
+        let mut book = self.book.lock();
+        let catalog = self.current.load().with(more)?;
+        book.reserve(catalog.added().clone());
+        self.current.store(Arc::new(catalog));
+        Ok(())
     }
 
     fn report(&self, report: SourceReport) {
