@@ -102,7 +102,7 @@ def test_what_is_not_valid_is_refused(path: Path, open_limiter: OpenLimiter) -> 
 
 
 def test_rules_are_added_by_the_application(open_limiter: OpenLimiter) -> None:
-    limiter = open_limiter(rules=[rule(5, "a")])
+    limiter = open_limiter("memory://", rules=[rule(5, "a")])
     limiter.add_rules([rule(3, "b")])
     limiter.add_rules(json.dumps([rule(2, "c")]))
     assert [limiter.check(name, "k").remaining for name in "abc"] == [4, 2, 1]
@@ -110,7 +110,7 @@ def test_rules_are_added_by_the_application(open_limiter: OpenLimiter) -> None:
         limiter.add_rules([rule(1, "d"), rule(1, "a")])
     with pytest.raises(InvalidRuleError):
         limiter.add_rules("rules.json")
-    with pytest.raises(TypeError, match="^rules: must be JSON text or a list of dict, not int"):
+    with pytest.raises(TypeError, match="^rules must be JSON text or a list of dict, not int"):
         limiter.add_rules(5)
     assert limiter.rules_status().rules == 3
 

@@ -48,7 +48,8 @@ impl DecisionSequence<'_> {
         self.plan.request.as_ref().map_or(&self.id, |request| &request.fingerprint)
     }
 
-    /// What the record begins with: when it ends by a manual clock, how long it is kept in microseconds, which call it is of, and the terms of its limits.
+    /// What the record begins with: when it ends by a manual clock, how long it is kept in microseconds, which call it is of,
+    /// and the terms of its limits.
     fn head(&self, step: &Step, now: Option<Micros>, kept: u64) -> Argument {
         let ends = now.map_or(f64::INFINITY, |now| (now + self.wire.request_lifetime) as f64);
         let length = now.map_or(kept as f64 * 1e3, |_| self.wire.request_lifetime as f64);

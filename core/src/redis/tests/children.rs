@@ -18,8 +18,8 @@ fn a_child_closes_the_connections_that_it_inherits() {
     assert!(in_child(|| {
         let inherited = files();
         redis.close();
-        // The connection for calls, and the one by which the topology was asked for.
-        files() == inherited - 2
+        // The connection for calls, the one by which the topology was asked for, and both ends of the bell.
+        files() == inherited - 4
     }));
 }
 

@@ -122,9 +122,9 @@ impl World {
         self.clock.set_us(NOW_US.saturating_add_signed(offset_us));
     }
 
-    /// What is reserved is committed, released, renewed, and left to the end of its lease.
+    /// What is reserved is committed, released, renewed, and left to the end of its lease, also by a clock that steps back.
     fn reserving(&mut self, rule: &str) {
-        for second in [0, 10, 20, 200, 210] {
+        for second in [0, 10, 20, 200, 210, 150] {
             self.at((1000 + second) * SECOND_US);
             // What has ended by now is charged, before anything else has charged it, to a copy.
             let expensive = CheckOptions::new().cost(99).limit(101);

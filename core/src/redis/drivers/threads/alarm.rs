@@ -65,6 +65,14 @@ impl Alarm {
         }
     }
 
+    /// Closes what a forked child inherited. Where a thread holds a lock, or waits, that does not exist there, it stays open,
+    /// unused.
+    pub(super) fn disown(&self) {
+        if let Ok(mut bells) = self.bells.try_lock() {
+            *bells = None;
+        }
+    }
+
     fn has_rung(&self) -> bool {
         self.has_rung.swap(false, Ordering::SeqCst)
     }

@@ -86,7 +86,7 @@ impl ThreadHost {
         if let Ok(mut watched) = self.watched.try_lock() {
             watched.clear();
         }
-        self.alarm.retire();
+        self.alarm.disown();
     }
 
     /// Keeps no descriptor longer than the calls under way.
