@@ -1,6 +1,5 @@
 //! The thread on which a source is followed.
 
-use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +18,6 @@ use super::updates::Updates;
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rules::Rules;
-use crate::sync::fork::generation;
 
 /// The longest time to the first report of a source.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,11 +34,10 @@ pub(crate) struct Followed {
     origin: Origin,
     updates: Arc<Updates>,
     /// True when it is over.
-    over: Option<watch::Sender<bool>>,
+    over: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
     /// Known apart from the channel, whose lock may be held for ever in a forked child.
     stopped: AtomicBool,
-    generation: u32,
 }
 
 impl Followed {
@@ -88,10 +85,9 @@ impl Followed {
         Self {
             origin,
             updates,
-            over: Some(over),
+            over,
             thread,
             stopped: AtomicBool::new(false),
-            generation: generation(),
         }
     }
 
@@ -109,19 +105,12 @@ impl Followed {
 
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
-        if let Some(over) = &self.over {
-            over.send_replace(true);
-        }
+        self.over.send_replace(true);
     }
 }
 
 impl Drop for Followed {
     fn drop(&mut self) {
-        // The parent's thread does not exist in a forked child, but may have held a lock of the channel.
-        if self.generation != generation() {
-            mem::forget((self.over.take(), self.thread.take()));
-            return;
-        }
         self.stop();
         if let Some(thread) = self.thread.take() {
             join(thread);

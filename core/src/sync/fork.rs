@@ -1,5 +1,6 @@
 //! State that a forked child must not share with its parent.
 
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use once_cell::race::OnceBox;
@@ -38,20 +39,20 @@ fn watch() {}
 /// A value of which every process that descends from the creator gets its own.
 ///
 /// A child inherits the sockets of its parent, and two processes on one socket read each other's answers.
-/// It also inherits locks as they were, perhaps held by a thread that does not exist in the child; so the
-/// parent's value is only looked at, never locked, and the child's value hangs from it in a cell for which
-/// threads race: a child may fork while one of its threads makes the value, and nobody would end a wait for that
-/// one in the grandchild.
+/// It also inherits locks as they were, perhaps held by a thread that does not exist in the child, and what they guard
+/// half changed; so the parent's value is only looked at, never locked or dropped, and the child's value hangs from it in
+/// a cell for which threads race: a child may fork while one of its threads makes the value, and nobody would end a wait
+/// for that one in the grandchild.
 #[derive(Debug)]
 pub(crate) struct PerProcess<T> {
     generation: u32,
-    value: T,
+    value: ManuallyDrop<T>,
     child: OnceBox<PerProcess<T>>,
 }
 
 impl<T> PerProcess<T> {
     pub(crate) fn new(value: T) -> Self {
-        Self { generation: generation(), value, child: OnceBox::new() }
+        Self { generation: generation(), value: ManuallyDrop::new(value), child: OnceBox::new() }
     }
 
     /// This process's value; `renew` makes the child's from the parent's. Threads that come at once may each make
@@ -67,8 +68,19 @@ impl<T> PerProcess<T> {
     }
 }
 
+impl<T> Drop for PerProcess<T> {
+    #[allow(unsafe_code, reason = "a value is dropped or not, by the process")]
+    fn drop(&mut self) {
+        if self.generation == generation() {
+            // SAFETY: nothing comes after the drop.
+            unsafe { ManuallyDrop::drop(&mut self.value) };
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::mpsc::channel;
     use std::thread;
     use std::time::Duration;
@@ -77,15 +89,30 @@ mod tests {
 
     #[test]
     fn a_child_gets_one_value_of_its_own() {
-        let parent = PerProcess { generation: u32::MAX, value: 1, child: OnceBox::new() };
+        let parent = of_parent(1);
         assert_eq!(*parent.get(|value| value + 1), 2);
         assert_eq!(*parent.get(|_| 9), 2);
         assert_eq!(*PerProcess::new(7).get(|_| 9), 7);
     }
 
     #[test]
+    fn a_child_drops_its_own_value_alone() {
+        let [parents, childs] = [Arc::new(()), Arc::new(())];
+        let value = of_parent(Arc::clone(&parents));
+        value.get(|_| Arc::clone(&childs));
+        drop(value);
+        assert_eq!((Arc::strong_count(&parents), Arc::strong_count(&childs)), (2, 1));
+    }
+
+    fn of_parent<T>(value: T) -> PerProcess<T> {
+        let mut process = PerProcess::new(value);
+        process.generation = u32::MAX;
+        process
+    }
+
+    #[test]
     fn nobody_waits_for_a_thread_that_makes_the_value() {
-        let parent = PerProcess { generation: u32::MAX, value: 1, child: OnceBox::new() };
+        let parent = of_parent(1);
         let ((began, beginning), (end, ending)) = (channel(), channel::<()>());
         let (got, getting) = channel();
         thread::scope(|scope| {
