@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -68,7 +69,11 @@ flask.wsgi_app = limited  # type: ignore[method-assign]
 def mypy(*arguments: str, folder: Path) -> None:
     # Away from the sources: what is checked is the installed package.
     command = [sys.executable, "-m", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    # Django REST framework cannot be imported without settings.
+    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "django.conf.global_settings"}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 

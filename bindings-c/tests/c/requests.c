@@ -195,13 +195,15 @@ static void rules_are_data(void) {
 }
 
 static void rules_are_added(void) {
+    const char *taken = "[{\"rule_id\": \"added\", \"rate\": \"9/minute\"}]";
     sluicegate_decision decision;
+    sluicegate_error error;
     open_limiter("c/added");
     EXPECT_OK(sluicegate_add_rules(limiter, "[{\"rule_id\": \"added\", \"rate\": \"3/minute\"}]", error));
     EXPECT_OK(sluicegate_check(limiter, "added", "key", 3, NULL, &decision, error));
     EXPECT(decision.remaining == 2);
-    EXPECT(sluicegate_add_rules(limiter, "[{\"rule_id\": \"added\", \"rate\": \"9/minute\"}]", error) == SLUICEGATE_INVALID_RULE);
-    EXPECT(strcmp(error, "add_rules: rule \"added\": the name is taken") == 0);
+    EXPECT(sluicegate_add_rules(limiter, taken, &error) == SLUICEGATE_INVALID_RULE);
+    EXPECT(strcmp(error.message, "add_rules: rule \"added\": the name is taken") == 0);
     EXPECT(sluicegate_add_rules(limiter, NULL, NULL) == SLUICEGATE_INVALID_ARGUMENT);
     close_limiter();
 }

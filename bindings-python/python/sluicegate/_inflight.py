@@ -49,16 +49,16 @@ class AsyncInFlight:
         self._end: asyncio.Task[None] | None = None
         self._timer = self._renew_later()
 
-    def end(self) -> None:
-        """Commits, without waiting for it; what the application has ended stays as it is."""
+    def end(self, *, is_kept: bool = True) -> None:
+        """Commits, or releases what is not kept, without waiting for it; what the application has ended stays as it is."""
         self._timer.cancel()
         if self._end is None and not self._held._is_over:
             # Not the application's own task, which may have been cancelled.
-            self._end = self._begin(self._commit())
+            self._end = self._begin(self._settle(is_kept))
 
-    async def ended(self) -> None:
-        """Commits, unless that has begun, and waits for it."""
-        self.end()
+    async def ended(self, *, is_kept: bool = True) -> None:
+        """The same, unless that has begun, and waits for it."""
+        self.end(is_kept=is_kept)
         if self._end is not None:
             await asyncio.shield(self._end)
 
@@ -68,9 +68,9 @@ class AsyncInFlight:
         task.add_done_callback(_TASKS.discard)
         return task
 
-    async def _commit(self) -> None:
+    async def _settle(self, is_kept: bool) -> None:
         try:
-            await self._held.commit()
+            await (self._held.commit() if is_kept else self._held.release())
         except SluicegateError as error:
             _failed(error)
 
@@ -100,11 +100,11 @@ class InFlight:
         self._held = held
         _RENEWALS.add(_Renewal(held, most))
 
-    def end(self) -> None:
-        """Commits; what the application has ended stays as it is."""
+    def end(self, *, is_kept: bool = True) -> None:
+        """Commits, or releases what is not kept; what the application has ended stays as it is."""
         try:
             if not self._held._is_over:
-                self._held.commit()
+                (self._held.commit if is_kept else self._held.release)()
         except SluicegateError as error:
             _failed(error)
 

@@ -82,13 +82,7 @@ impl Followed {
         if thread.is_none() {
             updates.unreachable(no_thread().message());
         }
-        Self {
-            origin,
-            updates,
-            over,
-            thread,
-            stopped: AtomicBool::new(false),
-        }
+        Self { origin, updates, over, thread, stopped: AtomicBool::new(false) }
     }
 
     pub(super) fn current(&self) -> Guard<Arc<Catalog>> {

@@ -1,0 +1,1 @@
+"""What limits at routes of all frameworks have in common."""

@@ -1,0 +1,84 @@
+"""What a dependency cannot see: the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .._inflight import AsyncInFlight
+from .._middleware import Headers, merged
+
+_KEY = "sluicegate.settlements"
+# Of an answer that never came.
+_BROKEN = 500
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a function that is given as `count` is told of an answer."""
+
+    status_code: int
+    # Names in small letters.
+    headers: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """What a decision leaves to be done when the answer is known."""
+
+    headers: Headers
+    flight: AsyncInFlight | None
+    # Whether what is reserved is charged, by the answer and its status.
+    is_kept: Callable[[Outcome, int], bool]
+
+
+def settlements(scope: Any) -> list[Settlement] | None:
+    """Those of a request; None without the middleware."""
+    found: list[Settlement] | None = scope.get(_KEY)
+    return found
+
+
+class RouteMiddleware:
+    """Adds headers of decisions to every answer, and charges or gives back what is reserved when it is known."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] not in ("http", "websocket") or _KEY in scope:
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer(send)
+        scope[_KEY] = answer.settlements
+        try:
+            await self._app(scope, receive, answer.send)
+        finally:
+            answer.end()
+            for settlement in answer.settlements:
+                if settlement.flight is not None:
+                    await settlement.flight.ended()
+
+
+class _Answer:
+    def __init__(self, send: Any) -> None:
+        self.settlements: list[Settlement] = []
+        self._send = send
+        self._outcome = Outcome(_BROKEN, {})
+
+    async def send(self, message: Any) -> None:
+        if message["type"] in ("http.response.start", "websocket.accept"):
+            sent = message.get("headers") or ()
+            headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in sent}
+            self._outcome = Outcome(message.get("status", 200), headers)
+            added = [(name.lower().encode(), value.encode()) for each in self.settlements for name, value in each.headers]
+            message = {**message, "headers": merged(sent, added)}
+        elif message["type"] == "http.response.body" and not message.get("more_body", False):
+            # Before the byte is sent: the client's next request is to find what is given back.
+            self.end()
+        await self._send(message)
+
+    def end(self) -> None:
+        for each in self.settlements:
+            if each.flight is not None:
+                each.flight.end(is_kept=each.is_kept(self._outcome, self._outcome.status_code))

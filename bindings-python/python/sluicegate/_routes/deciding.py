@@ -1,0 +1,240 @@
+"""The decision at a route: one sequence of steps, which blocking and asynchronous frameworks carry out alike."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from .._middleware import Headers, Policy, ensure
+from .._native import Check, Decision, Problem, Reserved
+from ..errors import InvalidArgumentError, InvalidRuleError, SluicegateError, UnknownRuleError
+from .hooks import CoroutineError, HookError, Hooks, Steps, ask, whole
+from .keys import Keys, NoAddress
+from .request import RouteRequest
+from .rules import Rule, RouteRules
+
+_LOG = logging.getLogger("sluicegate")
+_NO_STORE = ("Cache-Control", "no-store")
+
+
+@dataclass(frozen=True)
+class Denial:
+    """What the client is answered in place of the application."""
+
+    problem: Problem
+    decision: Decision | None = None
+    # That of `on_denied`, of the framework's own type.
+    answer: Any = None
+
+    @property
+    def headers(self) -> Headers:
+        """Those of the answer, but for its type; they are for one client, and for now."""
+        names = [(name, value) for name, value in self.problem.headers if name.lower() != "content-type"]
+        return names if any(name.lower() == "cache-control" for name, _ in names) else [*names, _NO_STORE]
+
+
+    @property
+    def detail(self) -> str:
+        """What is wrong, in a sentence."""
+        return str(json.loads(self.problem.body).get("detail", self.problem.title))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is decided about a request."""
+
+    headers: Headers = field(default_factory=list)
+    decision: Decision | None = None
+    # What is charged or given back when the answer is known.
+    held: Any = None
+    denial: Denial | None = None
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What the routes of one `RouteLimits` share."""
+
+    limiter: Any
+    # Refuses a limiter of the wrong kind.
+    check_limiter: Callable[[Any], None]
+    policy: Policy
+    hooks: Hooks
+    name: str | None
+    enabled: bool
+    # What functions of the application may raise, since the framework answers with it.
+    passing: tuple[type[BaseException], ...]
+
+
+class Route:
+    """The limits of a route."""
+
+    def __init__(self, shared: Shared, stated: tuple[Any, ...], options: dict[str, Any]) -> None:
+        self._shared = shared
+        share, per_method = options.pop("shared", None), options.pop("per_method", False)
+        _ensure_known("a route", options)
+        self.hooks = replace(shared.hooks, **options)
+        count = self.hooks.count if isinstance(self.hooks.count, str) else "outcome"
+        self._rules = RouteRules(
+            stated, shared=share, per_method=per_method, count=None if count == "all" else count
+        )
+        if hasattr(shared.limiter, "check_all"):
+            self._rules.ensure_known(shared.limiter)
+
+    def steps(self, request: RouteRequest) -> Steps:
+        """Decides; yields what may have to be awaited."""
+        if not self._shared.enabled:
+            return Verdict()
+        try:
+            verdict = yield from self._decided(request)
+        except HookError as error:
+            _LOG.error("%s", error)
+            raise
+        except (InvalidRuleError, UnknownRuleError) as error:
+            _LOG.error("route %s: %s", request.template, error)
+            raise
+        return verdict
+
+    def _decided(self, request: RouteRequest) -> Steps:
+        if self.hooks.skip is not None and (yield from self._ask("skip", request)):
+            return Verdict()
+        limiter = self._shared.limiter
+        if not hasattr(limiter, "check_all"):
+            limiter = yield limiter(*request.arguments)
+            self._shared.check_limiter(limiter)
+        rules = self._rules.of(limiter, self._shared.name or request.name or "routes", request)
+        try:
+            checks = yield from self._checks(rules, request)
+        except NoAddress:
+            if self.hooks.no_address == "skip":
+                return Verdict()
+            return Verdict(denial=Denial(Problem.invalid("the address of the client is not known")))
+        try:
+            decision = yield self._call(limiter, rules, checks)
+        except SluicegateError as error:
+            return self._undecided(error)
+        return (yield from self._told(decision, request))
+
+    def _checks(self, rules: list[Rule], request: RouteRequest) -> Steps:
+        cost = yield from self._number("cost", request)
+        limit = yield from self._number("limit", request)
+        keys = Keys(self.hooks, self._shared.policy, request, self._shared.passing)
+        checks = []
+        for rule in rules:
+            key = yield from keys.of(rule)
+            checks.append(Check(rule["rule_id"], key, cost=cost, limit=limit))
+        return checks
+
+    def _number(self, name: str, request: RouteRequest) -> Steps:
+        stated = getattr(self.hooks, name)
+        if not callable(stated):
+            return stated
+        value = yield from self._ask(name, request)
+        return None if value is None and name == "limit" else whole(request.template, name, value)
+
+    def _ask(self, name: str, request: RouteRequest, *more: object) -> Steps:
+        hook = getattr(self.hooks, name)
+        return (yield from ask(request.template, name, hook, (*request.arguments, *more), self._shared.passing))
+
+    def _call(self, limiter: Any, rules: list[Rule], checks: list[Check]) -> Any:
+        if any(_has_reservations(rule) for rule in rules):
+            return limiter.reserve_all(checks)
+        if len(checks) == 1:
+            (check,) = checks
+            return limiter.check(check.rule, check.key, cost=check.cost, limit=check.limit)
+        return limiter.check_all(checks)
+
+    def _undecided(self, error: SluicegateError) -> Verdict:
+        found = self._shared.policy.undecided(error)
+        return Verdict(denial=Denial(found)) if isinstance(found, Problem) else Verdict(headers=found)
+
+    def _told(self, decision: Decision, request: RouteRequest) -> Steps:
+        if self.hooks.on_decision is not None:
+            try:
+                yield from self._ask("on_decision", request, decision)
+            except HookError as error:
+                # It only looks.
+                _LOG.error("%s", error)
+        found = self._shared.policy.decided(decision)
+        if not isinstance(found, Problem):
+            held = decision if isinstance(decision, Reserved) and decision.id is not None else None
+            return Verdict(found, decision, held)
+        answer = None
+        if self.hooks.on_denied is not None:
+            answer = yield from self._ask("on_denied", request, decision)
+        return Verdict(decision=decision, denial=Denial(found, decision, answer))
+
+
+def _has_reservations(rule: Rule) -> bool:
+    return rule.get("reservations", False) or rule.get("algorithm") == "concurrency"
+
+
+def _ensure_known(owner: str, options: dict[str, Any]) -> None:
+    unknown = set(options) - {hook.name for hook in fields(Hooks)}
+    if unknown:
+        raise TypeError(f"{owner} has no option {', '.join(sorted(unknown))}")
+
+
+def blocking(steps: Steps) -> Verdict:
+    """Carries out steps of which none may be awaited."""
+    value: Any = None
+    throw: BaseException | None = None
+    while True:
+        try:
+            value = steps.send(value) if throw is None else steps.throw(throw)
+        except StopIteration as over:
+            verdict: Verdict = over.value
+            return verdict
+        throw = None
+        if inspect.isawaitable(value):
+            if inspect.iscoroutine(value):
+                value.close()
+            throw = CoroutineError("a coroutine cannot be awaited here (use a function that is none, and a RateLimiter)")
+
+
+async def asynchronous(steps: Steps) -> Verdict:
+    """Carries out steps, and awaits what can be."""
+    value: Any = None
+    throw: BaseException | None = None
+    while True:
+        try:
+            value = steps.send(value) if throw is None else steps.throw(throw)
+        except StopIteration as over:
+            verdict: Verdict = over.value
+            return verdict
+        throw = None
+        if inspect.isawaitable(value):
+            try:
+                value = await value
+            except Exception as error:
+                throw = error
+
+
+def shared(
+    limiter: Any,
+    check_limiter: Callable[[Any], None],
+    passing: tuple[type[BaseException], ...],
+    options: dict[str, Any],
+) -> Shared:
+    """Reads the options of a `RouteLimits`."""
+    if not callable(limiter) or hasattr(limiter, "check_all"):
+        check_limiter(limiter)
+    policy = Policy(
+        options.pop("trusted_proxies", 0),
+        options.pop("headers", "ietf"),
+        options.pop("on_error", "admit"),
+        False,
+        options.pop("max_lease_seconds", 3600),
+    )
+    name, enabled = options.pop("name", None), options.pop("enabled", True)
+    ensure("name", "a str", name, name is None or isinstance(name, str))
+    ensure("enabled", "a bool", enabled, isinstance(enabled, bool))
+    if name == "":
+        raise InvalidArgumentError("name is empty")
+    _ensure_known("RouteLimits", options)
+    if not enabled:
+        _LOG.warning("limits of routes are off (enabled=False)")
+    return Shared(limiter, check_limiter, policy, Hooks(**options), name, enabled, passing)

@@ -1,0 +1,29 @@
+"""What views of Django and throttles of its REST framework tell of a request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .request import RouteRequest
+
+
+def described(request: Any) -> RouteRequest:
+    """A request, of either."""
+    match = request.resolver_match
+    headers = [(name.lower(), value) for name, value in request.headers.items()]
+    return RouteRequest(
+        arguments=(request,),
+        method="GET" if request.method == "HEAD" else request.method or "",
+        # The root is an empty text.
+        template="/" + match.route if match is not None else "/",
+        name=None,
+        peer=request.META.get("REMOTE_ADDR") or None,
+        headers=headers,
+        path=match.kwargs if match is not None else {},
+    )
+
+
+def signed_in(request: Any) -> Any:
+    """The user, where the site has authentication; None for one who is not signed in."""
+    user = getattr(request, "user", None)
+    return user.pk if user is not None and user.is_authenticated else None

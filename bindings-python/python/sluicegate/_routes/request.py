@@ -1,0 +1,28 @@
+"""What every framework tells of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class RouteRequest:
+    """A request at a route."""
+
+    # What functions of the application are called with.
+    arguments: tuple[Any, ...]
+    method: str
+    # The template of the route, such as `/items/{id}`; never the raw path.
+    template: str
+    # What the application calls itself, if it does.
+    name: str | None
+    peer: str | None
+    # Names in small letters.
+    headers: Iterable[tuple[str, str]]
+    path: Mapping[str, Any]
+
+    def values(self, name: str) -> list[str]:
+        """The values of a header."""
+        return [value for other, value in self.headers if other == name]

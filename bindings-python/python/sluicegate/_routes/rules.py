@@ -1,0 +1,110 @@
+"""The rules by which a route is limited: some are stated there, others are in the file."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import Any
+
+from .._native import RateLimiter
+from ..errors import InvalidArgumentError, InvalidRuleError, UnknownRuleError
+from .naming import rule_name
+from .request import RouteRequest
+
+Rule = dict[str, Any]
+
+# Begins as a rate does, and no name of a rule that anybody would give: 5/minute.
+_RATE = re.compile(r"\s*\d[\d_ ]*/")
+
+
+def normal(rule: Rule) -> Rule:
+    """A rule as limiters list it. Raises InvalidRuleError where it is not valid."""
+    limiter = RateLimiter("memory://", rules=[rule])
+    try:
+        return dict(limiter.rules()[0])
+    finally:
+        limiter.close()
+
+
+class RouteRules:
+    """What a route states: rates, rules as data, and names of rules."""
+
+    def __init__(self, stated: tuple[Any, ...], *, shared: str | None, per_method: bool, count: str | None) -> None:
+        if not stated:
+            raise InvalidArgumentError('a route needs a limit, such as "5/minute", or the name of a rule')
+        for each in stated:
+            if not isinstance(each, (str, dict)):
+                raise TypeError(f"limits of a route must be a rate, the name of a rule, or a dict, not {type(each).__name__}")
+        self._stated = stated
+        self._shared = shared
+        self._per_method = per_method
+        self._count = count
+        self._lock = threading.Lock()
+        # By the template of the route: one function may serve several.
+        self._made: dict[tuple[int, str, str], list[Rule]] = {}
+        self._listed: tuple[str, dict[str, Rule]] = ("", {})
+        # What is not valid is known now rather than with the first request.
+        for each in stated:
+            if isinstance(each, dict) or _RATE.match(each):
+                normal(self._rule(each, "routes", "/"))
+
+    def ensure_known(self, limiter: Any) -> None:
+        """Refuses names of rules that the limiter does not have."""
+        listed = self._of_file(limiter)
+        for each in self._stated:
+            if isinstance(each, str) and not _RATE.match(each):
+                self._found(listed, each)
+
+    def of(self, limiter: Any, name: str, request: RouteRequest) -> list[Rule]:
+        """The rules for a request, in their normal form. Those that are stated here are added to the limiter first."""
+        template = self._shared or request.template
+        if self._per_method and self._shared is None:
+            template = f"{request.method} {template}"
+        # Not all limiters can be referred to weakly; one that is another one with the same address has the rules added again.
+        place = (id(limiter), name, template)
+        made = self._made.get(place)
+        if made is None:
+            with self._lock:
+                made = self._made.get(place) or [self._made_by(limiter, each, name, template) for each in self._stated]
+                self._made[place] = made
+        if all(made):
+            return made
+        listed = self._of_file(limiter)
+        return [rule or self._found(listed, each) for rule, each in zip(made, self._stated, strict=True)]
+
+    def _made_by(self, limiter: Any, each: Any, name: str, template: str) -> Rule:
+        """A rule that is stated here; empty for one that is in the file, which may change."""
+        if isinstance(each, str) and not _RATE.match(each):
+            return {}
+        rule = normal(self._rule(each, name, template))
+        try:
+            limiter.add_rules([rule])
+        except InvalidRuleError:
+            # Another instance may have stated the same.
+            if rule not in limiter.rules():
+                raise
+        return rule
+
+    def _rule(self, each: Any, name: str, template: str) -> Rule:
+        words = [name, template, *([self._count] if self._count else [])]
+        if isinstance(each, dict):
+            return {"rule_id": rule_name(*words, str(each.get("rate", ""))), **each, **self._reserved()}
+        rate = re.sub(r"\s", "", each)
+        return {"rule_id": rule_name(*words, rate), "rate": rate, **self._reserved()}
+
+    def _reserved(self) -> Rule:
+        return {"reservations": True} if self._count else {}
+
+    def _of_file(self, limiter: Any) -> dict[str, Rule]:
+        # To list the rules takes long, and to ask for their version does not.
+        version = f"{id(limiter)} {limiter.rules_status().version}"
+        listed = self._listed
+        if listed[0] != version:
+            listed = self._listed = (version, {rule["rule_id"]: rule for rule in limiter.rules()})
+        return listed[1]
+
+    def _found(self, listed: dict[str, Rule], name: str) -> Rule:
+        rule = listed.get(name)
+        if rule is None:
+            raise UnknownRuleError(f'no rule is called "{name}" (a limit at a route is a rate such as "5/minute", or a rule)')
+        return rule

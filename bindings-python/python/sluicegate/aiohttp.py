@@ -1,0 +1,126 @@
+"""Limits at the handlers of aiohttp: `@limits("100/hour")`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from ._routes.needed import needed
+
+with needed("aiohttp", "aiohttp"):
+    from aiohttp import web
+
+from ._asynchronous import AsyncRateLimiter
+from ._inflight import AsyncInFlight
+from ._middleware import ensure
+from ._routes.deciding import Denial, Route, asynchronous, shared
+from ._routes.request import RouteRequest
+
+if TYPE_CHECKING:
+    from ._routes.rules import Rule
+
+__all__ = ["RATE_LIMIT", "RouteLimits"]
+
+# Where the decision is: `request[RATE_LIMIT]`. Older versions of aiohttp have texts alone.
+RATE_LIMIT: Any = web.RequestKey("rate_limit", object) if hasattr(web, "RequestKey") else "rate_limit"
+
+_Handler = Callable[..., Awaitable[web.StreamResponse]]
+
+
+class RouteLimits:
+    """Limits at the handlers of one application.
+
+    Called with rates (`"5/minute"`), names of rules, or rules as data, it answers a decorator for handlers; several are
+    decided together, all or nothing. The decision is `request[RATE_LIMIT]`, and its headers are sent with the answer. A
+    request that is denied is answered with status 429.
+
+    `limiter`: an `AsyncRateLimiter`, or a function that finds it by the request (a coroutine, too):
+    `lambda request: request.app["limiter"]`.
+
+    `name`: begins the names of rules that are stated at handlers, so that two services on one Redis count apart. Default:
+    `routes`.
+
+    `enabled`: False makes every handler unlimited.
+
+    `trusted_proxies`, `headers`, `on_error` and `max_lease_seconds` are those of `sluicegate.asgi.RateLimitMiddleware`.
+
+    The other options are defaults for handlers, each of which may have its own. Functions get the request, and may be
+    coroutines:
+
+    - `key`: who is counted by rates, and by rules without `identifier_type`. Default: `user_id`, or else the address.
+    - `user_id`: the user, or None.
+    - `cost`: a number, or a function that answers it. Default: 1.
+    - `limit`: a limit in place of the rule's, such as that of a plan; None: the rule's.
+    - `skip`: True exempts the request.
+    - `on_denied(request, decision)`: the response in place of ours.
+    - `on_decision(request, decision)`: is told of every decision.
+    - `count`: what is charged: `"all"` requests, `"failures"` (status 400 and above), `"successes"`, or those for whose response
+      a function answers True. The cost is reserved before, so that requests at the same time do not pass together.
+    - `no_address`: what becomes of a request that is counted by its address and has none: `"shared"` (all such share one
+      limit), `"deny"` or `"skip"`.
+    """
+
+    def __init__(
+        self, limiter: AsyncRateLimiter | Callable[..., AsyncRateLimiter | Awaitable[AsyncRateLimiter]], **options: Any
+    ) -> None:
+        self._shared = shared(limiter, _check_limiter, (web.HTTPException,), options)
+
+    def __call__(
+        self, *limits: str | Rule, shared: str | None = None, per_method: bool = False, **options: Any
+    ) -> Callable[[_Handler], _Handler]:
+        """A decorator. All methods of a handler share its limit unless `per_method`; handlers with the same `shared`, too."""
+        route = Route(self._shared, limits, {**options, "shared": shared, "per_method": per_method})
+        most = self._shared.policy.max_lease_seconds
+
+        def decorate(handler: _Handler) -> _Handler:
+            @functools.wraps(handler)
+            async def limited(request: web.Request) -> web.StreamResponse:
+                verdict = await asynchronous(route.steps(_described(request)))
+                if verdict.denial is not None:
+                    return _refused(verdict.denial)
+                request[RATE_LIMIT] = verdict.decision
+                flight = None if verdict.held is None else AsyncInFlight(verdict.held, most)
+                response: web.StreamResponse = web.Response(status=500)
+                try:
+                    response = await handler(request)
+                    if not response.prepared:
+                        response.headers.update(verdict.headers)
+                    return response
+                except web.HTTPException as answer:
+                    answer.headers.update(verdict.headers)
+                    response = answer
+                    raise
+                finally:
+                    if flight is not None:
+                        await flight.ended(is_kept=route.hooks.is_kept(response, response.status))
+
+            return limited
+
+        return decorate
+
+
+def _check_limiter(limiter: object) -> None:
+    ensure("limiter", "an AsyncRateLimiter, or a function that finds one", limiter, isinstance(limiter, AsyncRateLimiter))
+
+
+def _described(request: web.Request) -> RouteRequest:
+    resource = request.match_info.route.resource
+    return RouteRequest(
+        arguments=(request,),
+        method="GET" if request.method == "HEAD" else request.method,
+        template=resource.canonical if resource is not None else "/",
+        name=None,
+        peer=request.remote,
+        headers=[(name.lower(), value) for name, value in request.headers.items()],
+        path=request.match_info,
+    )
+
+
+def _refused(denial: Denial) -> web.StreamResponse:
+    response: web.StreamResponse = denial.answer or web.Response(
+        body=denial.problem.body, status=denial.problem.status, content_type="application/problem+json"
+    )
+    for name, value in denial.headers:
+        response.headers.setdefault(name, value)
+    return response

@@ -1,0 +1,215 @@
+"""Limits at the routes of FastAPI and Starlette.
+
+`Depends(limits("5/minute"))` limits a route of FastAPI, `@limits.endpoint("5/minute")` one of Starlette.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from ._routes.needed import needed
+
+with needed("Starlette", "fastapi"):
+    from starlette.exceptions import HTTPException
+    from starlette.requests import HTTPConnection
+    from starlette.responses import Response
+    from starlette.websockets import WebSocket
+
+from ._asynchronous import AsyncRateLimiter
+from ._inflight import AsyncInFlight
+from ._middleware import ensure
+from ._native import Decision
+from ._routes.asgi import RouteMiddleware, Settlement, settlements
+from ._routes.deciding import Denial, Route, Verdict, asynchronous, shared
+from ._routes.request import RouteRequest
+
+if TYPE_CHECKING:
+    from ._routes.rules import Rule
+
+__all__ = ["RateLimited", "RouteLimits"]
+
+
+class RateLimited(HTTPException):
+    """A request is denied, or could not be decided: status 429, 503 or 400. An exception handler may answer it."""
+
+    def __init__(self, denial: Denial) -> None:
+        super().__init__(denial.problem.status, denial.detail, dict(denial.headers))
+        self.decision = denial.decision
+
+
+class _Answered(Exception):
+    """What `on_denied` answers, or a WebSocket that is refused."""
+
+    def __init__(self, response: Response) -> None:
+        self.response = response
+
+
+class RouteLimits:
+    """Limits at the routes of one application.
+
+    Called with rates (`"5/minute"`), names of rules, or rules as data, it answers a dependency; several are decided together,
+    all or nothing. The decision is the value of the dependency, and `request.state.rate_limit`. A request that is denied
+    raises `RateLimited`, an `HTTPException` of status 429; a WebSocket is refused before it is accepted.
+
+    `limiter`: an `AsyncRateLimiter`, or a function that finds it by the request (a coroutine, too), as it can be connected
+    only once the loop runs: `lambda request: request.app.state.limiter`.
+
+    `name`: begins the names of rules that are stated at routes, so that two services on one Redis count apart. Default: the
+    title of the application, or `routes`.
+
+    `enabled`: False makes every route unlimited.
+
+    `trusted_proxies`, `headers`, `on_error` and `max_lease_seconds` are those of `sluicegate.asgi.RateLimitMiddleware`.
+
+    The other options are defaults for routes, each of which may have its own. Functions get the request, or the WebSocket, and
+    may be coroutines:
+
+    - `key`: who is counted by rates, and by rules without `identifier_type`. Default: `user_id`, or else the address.
+    - `user_id`: the user, or None.
+    - `cost`: a number, or a function that answers it. Default: 1.
+    - `limit`: a limit in place of the rule's, such as that of a plan; None: the rule's.
+    - `skip`: True exempts the request.
+    - `on_denied(request, decision)`: the response in place of the exception.
+    - `on_decision(request, decision)`: is told of every decision.
+    - `count`: what is charged: `"all"` requests, `"failures"` (status 400 and above), `"successes"`, or those for whose response
+      a function answers True (the response has `status_code` and `headers`). The cost is reserved before, so that requests at
+      the same time do not pass together. Needs `app.add_middleware(limits.middleware)`.
+    - `no_address`: what becomes of a request that is counted by its address and has none: `"shared"` (all such share one
+      limit), `"deny"` or `"skip"`.
+
+    Headers of the decision are sent with every answer if the application has the middleware of this object, else with those
+    for which FastAPI makes the response.
+    """
+
+    middleware = RouteMiddleware
+
+    def __init__(
+        self, limiter: AsyncRateLimiter | Callable[..., AsyncRateLimiter | Awaitable[AsyncRateLimiter]], **options: Any
+    ) -> None:
+        self._shared = shared(limiter, _check_limiter, (HTTPException,), options)
+
+    def __call__(
+        self, *limits: str | Rule, shared: str | None = None, per_method: bool = False, **options: Any
+    ) -> Callable[..., Awaitable[Decision | None]]:
+        """A dependency. All methods of a function share its limit unless `per_method`; routes with the same `shared`, too."""
+        limit = self._limit(limits, shared, per_method, options)
+
+        async def limited(connection: HTTPConnection, response: Response) -> Decision | None:
+            verdict = await limit.decide(connection)
+            if settlements(connection.scope) is None:
+                response.headers.update(dict(verdict.headers))
+            return verdict.decision
+
+        return limited
+
+    def endpoint(
+        self, *limits: str | Rule, shared: str | None = None, per_method: bool = False, **options: Any
+    ) -> Callable[[Callable[..., Awaitable[Any]]], Callable[..., Awaitable[Any]]]:
+        """A decorator for endpoints of Starlette that are coroutines of the request or WebSocket."""
+        limit = self._limit(limits, shared, per_method, options)
+
+        def decorate(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+            @functools.wraps(function)
+            async def limited(connection: HTTPConnection) -> Any:
+                verdict = await limit.decide(connection)
+                response = await function(connection)
+                if isinstance(response, Response) and settlements(connection.scope) is None:
+                    response.headers.update(dict(verdict.headers))
+                return response
+
+            return limited
+
+        return decorate
+
+    def _limit(self, limits: tuple[Any, ...], shared: str | None, per_method: bool, options: dict[str, Any]) -> _Limit:
+        route_options = {**options, "shared": shared, "per_method": per_method}
+        return _Limit(self._shared, limits, route_options)
+
+
+class _Limit:
+    """The limits of one route."""
+
+    def __init__(self, shared: Any, limits: tuple[Any, ...], options: dict[str, Any]) -> None:
+        self._route = Route(shared, limits, options)
+        self._most = shared.policy.max_lease_seconds
+
+    async def decide(self, connection: HTTPConnection) -> Verdict:
+        scope = connection.scope
+        settled = settlements(scope)
+        if settled is None and self._route.hooks.by_outcome:
+            raise RuntimeError("count by outcome needs the middleware of RouteLimits: app.add_middleware(limits.middleware)")
+        verdict = await asynchronous(self._route.steps(_request(connection)))
+        if verdict.denial is not None:
+            raise _refused(verdict.denial, connection)
+        if verdict.decision is not None:
+            scope.setdefault("state", {})["rate_limit"] = verdict.decision
+        if settled is not None:
+            flight = None if verdict.held is None else AsyncInFlight(verdict.held, self._most)
+            settled.append(Settlement(verdict.headers, flight, self._route.hooks.is_kept))
+        elif verdict.held is not None:
+            await verdict.held.release()
+            raise RuntimeError("rules with reservations need the middleware of RouteLimits: app.add_middleware(limits.middleware)")
+        return verdict
+
+
+def _check_limiter(limiter: object) -> None:
+    ensure("limiter", "an AsyncRateLimiter, or a function that finds one", limiter, isinstance(limiter, AsyncRateLimiter))
+
+
+def _request(connection: HTTPConnection) -> RouteRequest:
+    scope = connection.scope
+    client = scope.get("client")
+    return RouteRequest(
+        arguments=(connection,),
+        # A WebSocket begins as a request of this method.
+        method=_counted(scope.get("method", "GET")),
+        template=_template(scope),
+        name=getattr(scope.get("app"), "title", None),
+        peer=client[0] if client else None,
+        headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]],
+        path=scope.get("path_params", {}),
+    )
+
+
+def _counted(method: str) -> str:
+    """HEAD is GET without the body."""
+    return "GET" if method == "HEAD" else method
+
+
+def _template(scope: Any) -> str:
+    """The template of the route, with that of what it is mounted in."""
+    route = scope.get("route")
+    path = getattr(route, "path", None)
+    if path is None:
+        endpoint = scope.get("endpoint")
+        path = f"{getattr(endpoint, '__module__', '')}.{getattr(endpoint, '__qualname__', type(endpoint).__qualname__)}"
+    # A root path may hold what the client chose: only its own part of an application that is mounted is known.
+    return str(path)
+
+
+def _refused(denial: Denial, connection: HTTPConnection) -> Exception:
+    response = denial.answer
+    if response is None and not isinstance(connection, WebSocket) and connection.scope["type"] == "http":
+        return RateLimited(denial)
+    if response is None:
+        response = Response(denial.problem.body, denial.problem.status, media_type="application/problem+json")
+    for name, value in denial.headers:
+        response.headers.setdefault(name, value)
+    handlers = connection.scope.get("starlette.exception_handlers")
+    if handlers is None:
+        return RateLimited(denial)
+    # Of a class that nobody else has, in what the application knows of exceptions.
+    handlers[0].setdefault(_Answered, _answer)
+    return _Answered(response)
+
+
+async def _answer(connection: Any, answered: _Answered) -> Response | None:
+    if connection.scope["type"] != "websocket":
+        return answered.response
+    if "websocket.http.response" in connection.scope.get("extensions", {}):
+        await connection.send_denial_response(answered.response)
+    else:
+        await connection.close(1008)
+    return None

@@ -1,0 +1,142 @@
+"""Limits at the routes of Flask: `@limits("100/hour")`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ._routes.needed import needed
+
+with needed("Flask", "flask"):
+    from flask import Response, after_this_request, current_app, g, request
+    from werkzeug.exceptions import HTTPException, TooManyRequests
+
+from ._inflight import InFlight
+from ._native import RateLimiter
+from ._routes.blocking import check_limiter
+from ._routes.deciding import Denial, Route, Verdict, blocking, shared
+from ._routes.request import RouteRequest
+
+if TYPE_CHECKING:
+    from ._routes.rules import Rule
+
+__all__ = ["RateLimited", "RouteLimits"]
+
+
+class RateLimited(TooManyRequests):
+    """A request is denied: status 429, or 503 or 400 if it could not be decided. `errorhandler` may answer it."""
+
+    def __init__(self, denial: Denial) -> None:
+        self.code = denial.problem.status
+        self.decision = denial.decision
+        super().__init__(denial.detail)
+
+
+class RouteLimits:
+    """Limits at the routes of one application.
+
+    Called with rates (`"5/minute"`), names of rules, or rules as data, it answers a decorator for views, below `@app.route`;
+    several are decided together, all or nothing. The decision is `g.rate_limit`, and its headers are sent with the answer.
+    A request that is denied raises `RateLimited`, which `@app.errorhandler(429)` may answer.
+
+    `limiter`: a `RateLimiter`, or a function that returns one.
+
+    `name`: begins the names of rules that are stated at routes, so that two services on one Redis count apart. Default: the
+    name of the application.
+
+    `enabled`: False makes every route unlimited.
+
+    `trusted_proxies`, `headers`, `on_error` and `max_lease_seconds` are those of `sluicegate.wsgi.RateLimitMiddleware`.
+
+    The other options are defaults for routes, each of which may have its own. Functions have no argument, as there is
+    `flask.request`:
+
+    - `key`: who is counted by rates, and by rules without `identifier_type`. Default: `user_id`, or else the address.
+    - `user_id`: the user, or None.
+    - `cost`: a number, or a function that answers it. Default: 1.
+    - `limit`: a limit in place of the rule's, such as that of a plan; None: the rule's.
+    - `skip`: True exempts the request.
+    - `on_denied(decision)`: the response in place of the exception.
+    - `on_decision(decision)`: is told of every decision.
+    - `count`: what is charged: `"all"` requests, `"failures"` (status 400 and above), `"successes"`, or those for whose response
+      a function answers True. The cost is reserved before, so that requests at the same time do not pass together.
+    - `no_address`: what becomes of a request that is counted by its address and has none: `"shared"` (all such share one
+      limit), `"deny"` or `"skip"`.
+    """
+
+    def __init__(self, limiter: RateLimiter | Callable[[], RateLimiter], **options: Any) -> None:
+        self._shared = shared(limiter, check_limiter, (HTTPException,), options)
+
+    def __call__(
+        self, *limits: str | Rule, shared: str | None = None, per_method: bool = False, **options: Any
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """A decorator. All methods of a view share its limit unless `per_method`; views with the same `shared`, too."""
+        route = Route(self._shared, limits, {**options, "shared": shared, "per_method": per_method})
+        most = self._shared.policy.max_lease_seconds
+
+        def decorate(view: Callable[..., Any]) -> Callable[..., Any]:
+            @functools.wraps(view)
+            def limited(*arguments: Any, **named: Any) -> Any:
+                verdict = blocking(route.steps(_request()))
+                if verdict.denial is not None:
+                    return _refused(verdict.denial)
+                g.rate_limit = verdict.decision
+                flight = None if verdict.held is None else InFlight(verdict.held, most)
+                try:
+                    answer = current_app.ensure_sync(view)(*arguments, **named)
+                except BaseException as error:
+                    _settle(flight, route, error)
+                    raise
+                _answer_with(verdict, flight, route)
+                return answer
+
+            return limited
+
+        return decorate
+
+
+def _request() -> RouteRequest:
+    rule = request.url_rule
+    return RouteRequest(
+        arguments=(),
+        method="GET" if request.method == "HEAD" else request.method,
+        template=rule.rule if rule is not None else str(request.endpoint),
+        name=current_app.name,
+        peer=request.environ.get("REMOTE_ADDR"),
+        headers=[(name.lower(), value) for name, value in request.headers.items()],
+        path=request.view_args or {},
+    )
+
+
+def _refused(denial: Denial) -> Any:
+    """What `on_denied` answers, or an exception. The headers are those of either answer, unless it has its own."""
+
+    @after_this_request
+    def told(response: Response) -> Response:
+        for name, value in denial.headers:
+            response.headers.setdefault(name, value)
+        return response
+
+    if denial.answer is None:
+        raise RateLimited(denial)
+    return denial.answer
+
+
+def _answer_with(verdict: Verdict, flight: InFlight | None, route: Route) -> None:
+    @after_this_request
+    def settled(response: Response) -> Response:
+        for name, value in verdict.headers:
+            response.headers[name] = value
+        if flight is not None:
+            flight.end(is_kept=route.hooks.is_kept(response, response.status_code))
+        return response
+
+
+def _settle(flight: InFlight | None, route: Route, error: BaseException) -> None:
+    """What is not answered by the view is answered with the status of its exception."""
+    if flight is None:
+        return
+    status = error.code or 500 if isinstance(error, HTTPException) else 500
+    response = Response(status=status)
+    flight.end(is_kept=route.hooks.is_kept(response, status))
