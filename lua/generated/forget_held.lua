@@ -70,6 +70,12 @@ local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 61, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
+-- Of leases that have ended one call charges so many, to all limits together. Where more have ended it answers UNSETTLED,
+-- having decided nothing: the caller asks again. (So that no call holds the server for long.)
+local MOST_SETTLED, UNSETTLED = 1000, -2
+-- A look charges so many to copies of the states, and writes nothing. Where more have ended it writes what it charged, as
+-- every look would have to do it anew.
+local MOST_COPIED = 100
 -- After a step of the clock back, for a look: when the last lease of a key ends at the latest.
 local latest_ends = nil
 local sub, floor = string.sub, math.floor
@@ -130,14 +136,19 @@ local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
 
--- After a step of the clock back no lease ends later than the longest one that begins now. A look writes nothing.
-local function heal(holding)
+-- Whether more leases have ended than a look copies states for.
+local function has_many_ended(holding)
+  return call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'LIMIT', MOST_COPIED, '1')[1] ~= nil
+end
+
+-- After a step of the clock back no lease ends later than the longest one that begins now. What only looks writes nothing.
+local function heal(holding, only_looks)
   local step, bound = holding.written_at - now, now + holding.longest_lease
   if step <= 0 then return end
   local counted_until = math.min(holding.kept_until, bound + holding.longest)
   holding.kept_until, holding.swept = math.max(holding.kept_until - step, counted_until), math.min(holding.swept, now)
   if holding.first_end then holding.first_end = math.min(holding.first_end, bound) end
-  if op == PEEK then
+  if only_looks then
     latest_ends = latest_ends or {}
     latest_ends[holding.key] = bound
     return

@@ -70,6 +70,12 @@ local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 61, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
+-- Of leases that have ended one call charges so many, to all limits together. Where more have ended it answers UNSETTLED,
+-- having decided nothing: the caller asks again. (So that no call holds the server for long.)
+local MOST_SETTLED, UNSETTLED = 1000, -2
+-- A look charges so many to copies of the states, and writes nothing. Where more have ended it writes what it charged, as
+-- every look would have to do it anew.
+local MOST_COPIED = 100
 -- After a step of the clock back, for a look: when the last lease of a key ends at the latest.
 local latest_ends = nil
 local sub, floor = string.sub, math.floor
@@ -130,14 +136,19 @@ local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
 
--- After a step of the clock back no lease ends later than the longest one that begins now. A look writes nothing.
-local function heal(holding)
+-- Whether more leases have ended than a look copies states for.
+local function has_many_ended(holding)
+  return call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'LIMIT', MOST_COPIED, '1')[1] ~= nil
+end
+
+-- After a step of the clock back no lease ends later than the longest one that begins now. What only looks writes nothing.
+local function heal(holding, only_looks)
   local step, bound = holding.written_at - now, now + holding.longest_lease
   if step <= 0 then return end
   local counted_until = math.min(holding.kept_until, bound + holding.longest)
   holding.kept_until, holding.swept = math.max(holding.kept_until - step, counted_until), math.min(holding.swept, now)
   if holding.first_end then holding.first_end = math.min(holding.first_end, bound) end
-  if op == PEEK then
+  if only_looks then
     latest_ends = latest_ends or {}
     latest_ends[holding.key] = bound
     return
@@ -253,7 +264,7 @@ local limits, which, group, holder_of, price_of, units, extra, kind = count, {},
 for i = 1, limits do
   which[i], group[i], holder_of[i], price_of[i], units[i], extra[i], kind[i] = unpack_numbers('<ddddddd', ARGV[1 + i])
 end
-local holdings, keys, is_due = {}, {}, false
+local holdings, keys, is_due, only_looks = {}, {}, false, op == PEEK
 for i = 1, limits do keys[i] = KEYS[i] end
 for j = 1, #ARGV - 1 - 2 * limits do
   local holding = open_holding(KEYS[limits + j])
@@ -264,8 +275,19 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
   holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
-  heal(holding)
-  if holding.first_end and holding.first_end <= now then is_due = true end
+  if holding.first_end and holding.first_end <= now then
+    is_due, only_looks = true, only_looks and not has_many_ended(holding)
+  end
+end
+if is_due and op == PEEK then
+  -- A write that changes nothing: where the server would refuse to write, a look decides as if the leases were yet to end.
+  local holding = holdings[1]
+  local refused = redis.pcall('ZADD', holding.key, 'XX', '-inf', holding.header or '')
+  if type(refused) == 'table' and refused.err then is_due, only_looks = false, true end
+end
+for j = 1, #holdings do
+  local holding = holdings[j]
+  heal(holding, only_looks)
 end
 
 -- What stands beside the states of keys: their blocks and limits of their own. Its keys are the last ones.
@@ -478,22 +500,52 @@ local function charge_ended_one(number, member, ended_at, writes)
   holding.count = holding.count - 1
 end
 
--- Charges what was held until its lease ended, in the order of those ends, then of the ids, before anything else is done.
--- The set has those of one end in the other order.
-local function charge_ended(number, writes)
-  local holding = holdings[number]
-  local ended = call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'WITHSCORES')
+-- The leases that have ended, in the order of those ends, then of the ids, so many at most; and whether there are more. The
+-- set has those of one end in the other order.
+local function next_ended(key, most)
+  local found, ended = call('ZREVRANGEBYSCORE', key, '0', -now, 'WITHSCORES', 'LIMIT', '0', most + 1), {}
+  local is_cut, last_end = #found > 2 * most, found[#found]
+  -- Of those of the last end there may be more than were read.
+  if is_cut and found[2] == last_end then
+    return call('ZRANGEBYSCORE', key, last_end, last_end, 'WITHSCORES', 'LIMIT', '0', most), true
+  end
   local first = 1
-  while first < #ended do
+  while first < #found and not (is_cut and found[first + 1] == last_end) do
     local last = first
-    while ended[last + 3] == ended[first + 1] do last = last + 2 end
-    for at = last, first, -2 do charge_ended_one(number, ended[at], -ended[at + 1], writes) end
+    while found[last + 3] == found[first + 1] do last = last + 2 end
+    for at = last, first, -2 do
+      ended[#ended + 1], ended[#ended + 2] = found[at], found[at + 1]
+    end
     first = last + 2
   end
-  if #ended > 0 and writes then
-    call('ZREMRANGEBYSCORE', holding.key, -now, '0')
+  return ended, is_cut
+end
+
+-- Charges what was held until its lease ended, before anything else is done. Answers how many those are, and whether
+-- there are more.
+local function charge_ended(number, most, writes)
+  local holding, members = holdings[number], {}
+  local ended, is_cut = next_ended(holding.key, most)
+  for at = 1, #ended, 2 do
+    charge_ended_one(number, ended[at], -ended[at + 1], writes)
+    members[#members + 1] = ended[at]
+  end
+  if #members > 0 and writes then
+    call('ZREM', holding.key, unpack(members))
     save(holding)
   end
+  return #members, is_cut
+end
+
+-- Charges what has ended of all holders; answers whether nothing is left.
+local function settle(writes)
+  local left = floor(MOST_SETTLED / limits)
+  for j = 1, #holdings do
+    local count, is_cut = charge_ended(j, left, writes)
+    left = left - count
+    if is_cut then return false end
+  end
+  return true
 end
 
 -- What is held may be charged to a state long after it ended, when somebody comes again: to the state as it was
@@ -516,16 +568,7 @@ local function find_foreign()
   end
 end
 -- Checks, looks at, refunds, charges or reserves, beside what is held: it counts in full.
--- A look charges what has ended to copies of the states, which each look does anew: where more has ended than MOST_COPIED, it
--- writes what it charged. After a step of the clock back it does not, since what it writes would hide the step.
-local MOST_COPIED = 100
-local function has_many_ended()
-  for j = 1, #holdings do
-    local key = holdings[j].key
-    if call('ZREVRANGEBYSCORE', key, '0', -now, 'LIMIT', MOST_COPIED, '1')[1] then return true end
-  end
-end
-local is_scratch = is_due and op == PEEK and (latest_ends ~= nil or not has_many_ended())
+local is_scratch = is_due and only_looks
 
 local function copy_states()
   for i = 1, limits do
@@ -635,7 +678,10 @@ local function decide()
     if is_scratch then copy_states() end
     local foreign = find_foreign()
     if foreign then return foreign end
-    for j = 1, #holdings do charge_ended(j, not is_scratch) end
+    if not settle(not is_scratch) then
+      keep_states()
+      return UNSETTLED
+    end
   end
   local repeated = op == RESERVE and is_repeated()
   if op == REFUND then

@@ -3,7 +3,7 @@
 use redis::Value;
 
 use super::held::SlotPart;
-use super::protocol::unexpected;
+use super::protocol::{self, unexpected};
 use super::step::{CallSettings, Clocks};
 use super::{ScriptSequence, located, outside, stages};
 use crate::algorithm::{HoldId, Micros};
@@ -63,6 +63,9 @@ impl ScriptSequence for Ending<'_> {
     /// A slot that fails keeps no other from being asked: what
     /// was used is to be charged wherever it can be.
     fn feed(&mut self, reply: Result<Value>) {
+        if protocol::unsettled(&reply) {
+            return;
+        }
         if let Some(now) = outside(&reply)
             && self.clocks.server_now.is_none()
         {

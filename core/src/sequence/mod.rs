@@ -319,7 +319,8 @@ impl ScriptSequence for DecisionSequence<'_> {
     }
 
     fn feed(&mut self, reply: Result<Value>) {
-        if self.pending.is_empty() {
+        // Then the same is sent again.
+        if self.pending.is_empty() || protocol::unsettled(&reply) {
             return;
         }
         let step = self.pending.remove(0);

@@ -18,6 +18,8 @@ const UNITS: f64 = 1.0;
 pub(super) const PEEKED: f64 = 1.0;
 /// In place of a grant: the call named no window of the calendar in which the server's time is.
 const OUTSIDE: f64 = -1.0;
+/// What `layout.lua` calls the same.
+const UNSETTLED: i64 = -2;
 /// Asks a refund to take the newest, whenever it was charged.
 pub(super) const NEWEST: f64 = -1.0;
 
@@ -190,6 +192,12 @@ pub(super) fn outside(reply: &Value) -> Option<Micros> {
         ([grant, now], []) if f64::from_le_bytes(*grant) == OUTSIDE => micros(f64::from_le_bytes(*now)),
         _ => None,
     }
+}
+
+/// Whether a script did nothing but charge leases that have ended, and has more of them to charge.
+#[inline(always)]
+pub(super) fn unsettled(reply: &Result<Value>) -> bool {
+    matches!(reply, Ok(Value::Int(UNSETTLED)))
 }
 
 /// One reply per charge; also whether it may be that of an earlier call.

@@ -2,7 +2,10 @@
 if is_due then
   local foreign = find_foreign()
   if foreign then return foreign end
-  for j = 1, #holdings do charge_ended(j, true) end
+  if not settle(true) then
+    keep_states()
+    return UNSETTLED
+  end
 end
 local mark = holdings[1].call_id
 for answer, kind_of_mark in pairs({ [0] = 'f', 'e' }) do

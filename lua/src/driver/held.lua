@@ -1,14 +1,5 @@
 -- Checks, looks at, refunds, charges or reserves, beside what is held: it counts in full.
--- A look charges what has ended to copies of the states, which each look does anew: where more has ended than MOST_COPIED, it
--- writes what it charged. After a step of the clock back it does not, since what it writes would hide the step.
-local MOST_COPIED = 100
-local function has_many_ended()
-  for j = 1, #holdings do
-    local key = holdings[j].key
-    if call('ZREVRANGEBYSCORE', key, '0', -now, 'LIMIT', MOST_COPIED, '1')[1] then return true end
-  end
-end
-local is_scratch = is_due and op == PEEK and (latest_ends ~= nil or not has_many_ended())
+local is_scratch = is_due and only_looks
 
 local function copy_states()
   for i = 1, limits do
@@ -102,7 +93,10 @@ local function decide()
     if is_scratch then copy_states() end
     local foreign = find_foreign()
     if foreign then return foreign end
-    for j = 1, #holdings do charge_ended(j, not is_scratch) end
+    if not settle(not is_scratch) then
+      keep_states()
+      return UNSETTLED
+    end
   end
   local repeated = op == RESERVE and is_repeated()
   if op == REFUND then

@@ -56,14 +56,19 @@ local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
 
--- After a step of the clock back no lease ends later than the longest one that begins now. A look writes nothing.
-local function heal(holding)
+-- Whether more leases have ended than a look copies states for.
+local function has_many_ended(holding)
+  return call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'LIMIT', MOST_COPIED, '1')[1] ~= nil
+end
+
+-- After a step of the clock back no lease ends later than the longest one that begins now. What only looks writes nothing.
+local function heal(holding, only_looks)
   local step, bound = holding.written_at - now, now + holding.longest_lease
   if step <= 0 then return end
   local counted_until = math.min(holding.kept_until, bound + holding.longest)
   holding.kept_until, holding.swept = math.max(holding.kept_until - step, counted_until), math.min(holding.swept, now)
   if holding.first_end then holding.first_end = math.min(holding.first_end, bound) end
-  if op == PEEK then
+  if only_looks then
     latest_ends = latest_ends or {}
     latest_ends[holding.key] = bound
     return

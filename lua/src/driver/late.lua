@@ -7,7 +7,7 @@ local limits, which, group, holder_of, price_of, units, extra, kind = count, {},
 for i = 1, limits do
   which[i], group[i], holder_of[i], price_of[i], units[i], extra[i], kind[i] = unpack_numbers('<ddddddd', ARGV[1 + i])
 end
-local holdings, keys, is_due = {}, {}, false
+local holdings, keys, is_due, only_looks = {}, {}, false, op == PEEK
 for i = 1, limits do keys[i] = KEYS[i] end
 for j = 1, #ARGV - 1 - 2 * limits do
   local holding = open_holding(KEYS[limits + j])
@@ -18,8 +18,19 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
   holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
-  heal(holding)
-  if holding.first_end and holding.first_end <= now then is_due = true end
+  if holding.first_end and holding.first_end <= now then
+    is_due, only_looks = true, only_looks and not has_many_ended(holding)
+  end
+end
+if is_due and op == PEEK then
+  -- A write that changes nothing: where the server would refuse to write, a look decides as if the leases were yet to end.
+  local holding = holdings[1]
+  local refused = redis.pcall('ZADD', holding.key, 'XX', '-inf', holding.header or '')
+  if type(refused) == 'table' and refused.err then is_due, only_looks = false, true end
+end
+for j = 1, #holdings do
+  local holding = holdings[j]
+  heal(holding, only_looks)
 end
 
 --KEY RECORDS
@@ -77,22 +88,52 @@ local function charge_ended_one(number, member, ended_at, writes)
   holding.count = holding.count - 1
 end
 
--- Charges what was held until its lease ended, in the order of those ends, then of the ids, before anything else is done.
--- The set has those of one end in the other order.
-local function charge_ended(number, writes)
-  local holding = holdings[number]
-  local ended = call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'WITHSCORES')
+-- The leases that have ended, in the order of those ends, then of the ids, so many at most; and whether there are more. The
+-- set has those of one end in the other order.
+local function next_ended(key, most)
+  local found, ended = call('ZREVRANGEBYSCORE', key, '0', -now, 'WITHSCORES', 'LIMIT', '0', most + 1), {}
+  local is_cut, last_end = #found > 2 * most, found[#found]
+  -- Of those of the last end there may be more than were read.
+  if is_cut and found[2] == last_end then
+    return call('ZRANGEBYSCORE', key, last_end, last_end, 'WITHSCORES', 'LIMIT', '0', most), true
+  end
   local first = 1
-  while first < #ended do
+  while first < #found and not (is_cut and found[first + 1] == last_end) do
     local last = first
-    while ended[last + 3] == ended[first + 1] do last = last + 2 end
-    for at = last, first, -2 do charge_ended_one(number, ended[at], -ended[at + 1], writes) end
+    while found[last + 3] == found[first + 1] do last = last + 2 end
+    for at = last, first, -2 do
+      ended[#ended + 1], ended[#ended + 2] = found[at], found[at + 1]
+    end
     first = last + 2
   end
-  if #ended > 0 and writes then
-    call('ZREMRANGEBYSCORE', holding.key, -now, '0')
+  return ended, is_cut
+end
+
+-- Charges what was held until its lease ended, before anything else is done. Answers how many those are, and whether
+-- there are more.
+local function charge_ended(number, most, writes)
+  local holding, members = holdings[number], {}
+  local ended, is_cut = next_ended(holding.key, most)
+  for at = 1, #ended, 2 do
+    charge_ended_one(number, ended[at], -ended[at + 1], writes)
+    members[#members + 1] = ended[at]
+  end
+  if #members > 0 and writes then
+    call('ZREM', holding.key, unpack(members))
     save(holding)
   end
+  return #members, is_cut
+end
+
+-- Charges what has ended of all holders; answers whether nothing is left.
+local function settle(writes)
+  local left = floor(MOST_SETTLED / limits)
+  for j = 1, #holdings do
+    local count, is_cut = charge_ended(j, left, writes)
+    left = left - count
+    if is_cut then return false end
+  end
+  return true
 end
 
 -- What is held may be charged to a state long after it ended, when somebody comes again: to the state as it was

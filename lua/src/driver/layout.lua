@@ -31,5 +31,11 @@ local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 61, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
+-- Of leases that have ended one call charges so many, to all limits together. Where more have ended it answers UNSETTLED,
+-- having decided nothing: the caller asks again. (So that no call holds the server for long.)
+local MOST_SETTLED, UNSETTLED = 1000, -2
+-- A look charges so many to copies of the states, and writes nothing. Where more have ended it writes what it charged, as
+-- every look would have to do it anew.
+local MOST_COPIED = 100
 -- After a step of the clock back, for a look: when the last lease of a key ends at the latest.
 local latest_ends = nil

@@ -7,6 +7,7 @@ mod client;
 mod holding;
 mod in_memory;
 mod lab;
+mod longest;
 mod machine;
 mod matching;
 mod memory;
@@ -63,6 +64,7 @@ fn run() -> Result<()> {
             Part::Tls => way::tls(&options)?,
             Part::Cluster => way::cluster(&options)?,
             Part::Silent => way::silent(&options)?,
+            Part::Longest => longest::run(&options)?,
             Part::Lab => traffic::run(&options)?,
         }
     }

@@ -114,6 +114,102 @@ fn a_look_writes_what_it_charged_where_much_has_ended() {
     assert_eq!(keys_without_ttl(&mut connection).unwrap(), Vec::<String>::new());
 }
 
+/// Kinds of states, for each of which 2,300 leases may end at once.
+const CROWDED: &str = r#"[
+    {"rule_id": "gcra", "rate": "5000/h", "reservations": true, "lease_seconds": 5},
+    {"rule_id": "first", "algorithm": "fixed_window", "window_start": "first_request", "rate": "5000/h", "reservations": true, "lease_seconds": 5},
+    {"rule_id": "log", "algorithm": "sliding_log", "rate": "5000/h", "reservations": true, "lease_seconds": 5},
+    {"rule_id": "decay", "algorithm": "decay", "limit": 5000, "resolution_seconds": 60, "reservations": true, "lease_seconds": 5},
+    {"rule_id": "two", "limits": [{"rate": "5000/h"}, {"rate": "9000/d"}], "reservations": true, "lease_seconds": 5},
+    {"rule_id": "flight", "algorithm": "concurrency", "limit": 5000, "lease_seconds": 5}
+]"#;
+
+/// How many calls of scripts the server has counted.
+fn scripts_run(connection: &mut impl Commands) -> u64 {
+    let info: String = redis::cmd("INFO").arg("commandstats").query(connection).unwrap();
+    let calls = |line: &str| {
+        let line = line.strip_prefix("cmdstat_eval:calls=").or(line.strip_prefix("cmdstat_evalsha:calls="))?;
+        line.split(',').next()?.parse::<u64>().ok()
+    };
+    info.lines().filter_map(calls).sum()
+}
+
+/// One script charges at most a thousand leases that have ended, however many there are: then it decides nothing, and is
+/// called again. The decision is that of a limiter that charges all at once.
+#[test]
+fn a_script_charges_a_thousand_ended_leases_at_most() {
+    const TOGETHER: usize = 1_200;
+    const COUNT: usize = 2_300;
+    let server = Redis::start().unwrap();
+    let mut connection = server.client().unwrap();
+    let calls = [
+        ("peek", &["gcra", "first", "log", "decay", "two", "flight"][..]),
+        ("check", &["gcra"]),
+        ("charge", &["first"]),
+        ("commit", &["two", "flight"]),
+    ];
+    for (call, rules) in calls {
+        for &rule in rules {
+            let mut play = |url: &str| {
+                let clock = ManualClock::new(1_700_000_000_000_000);
+                let rules = Rules::from_json(CROWDED).unwrap();
+                let limiter = RateLimiter::builder(url).rules(rules).clock(clock.clone()).build().unwrap();
+                for number in 0..COUNT {
+                    assert!(limiter.reserve(rule, call).unwrap().allowed);
+                    // Many end at the same instant, the others one after another.
+                    clock.advance(Duration::from_micros(u64::from(number >= TOGETHER) * 700));
+                }
+                clock.advance(Duration::from_secs(4));
+                let held = limiter.reserve(rule, call).unwrap();
+                clock.advance(Duration::from_secs(2));
+                let before = scripts_run(&mut connection);
+                match call {
+                    "check" => drop(limiter.check(rule, call).unwrap()),
+                    "charge" => drop(limiter.charge(rule, call).unwrap()),
+                    "commit" => assert!(limiter.commit(&held, Usage::Cost(2)).unwrap()),
+                    _ => {}
+                }
+                let first = limiter.peek(rule, call).unwrap();
+                let calls = scripts_run(&mut connection) - before;
+                let second = limiter.peek(rule, call).unwrap();
+                (calls, [first, second].map(|it| (it.allowed, it.remaining, it.retry_after, it.reset_after)))
+            };
+            let (calls, decided) = play(server.url());
+            let a_call = if rule == "two" { 500 } else { 1_000 };
+            assert_eq!(calls, COUNT as u64 / a_call + 1 + u64::from(call != "peek"), "{call} {rule}");
+            assert_eq!(decided, play("memory://").1, "{call} {rule}");
+        }
+    }
+    assert_eq!(keys_without_ttl(&mut connection).unwrap(), Vec::<String>::new());
+}
+
+/// A look at a server that is out of memory decides as if leases that have ended were yet to end.
+#[test]
+fn a_look_decides_where_it_may_not_write() {
+    let server = Redis::start().unwrap();
+    let mut connection = server.client().unwrap();
+    let clock = ManualClock::new(1_700_000_000_000_000);
+    let rules = Rules::from_json(CROWDED).unwrap();
+    let limiter = RateLimiter::builder(server.url()).rules(rules).clock(clock.clone()).build().unwrap();
+    for count in [7, 150] {
+        let key = format!("k{count}");
+        assert!((0..count).all(|_| limiter.reserve("gcra", &key).unwrap().allowed));
+    }
+    clock.advance(Duration::from_secs(900));
+    let config = |value: &str, connection: &mut redis::Connection| {
+        let () = redis::cmd("CONFIG").arg("SET").arg("maxmemory").arg(value).query(connection).unwrap();
+    };
+    config("1", &mut connection);
+    for count in [7, 150] {
+        assert_eq!(limiter.peek("gcra", &format!("k{count}")).unwrap().remaining, 5_000 - count);
+    }
+    config("0", &mut connection);
+    for count in [7, 150] {
+        // By now all that was charged has leaked, at 5,000 an hour.
+        assert_eq!(limiter.peek("gcra", &format!("k{count}")).unwrap().remaining, 5_000);
+    }
+}
+
 /// Two leases have ended unseen. What the first of them charged is over by now, but was not when the second ended.
 #[test]
 fn what_is_over_by_now_counts_for_what_ended_after_it() {
