@@ -133,6 +133,7 @@ ALONE = {
     **each("rust", "package", "OnError", "an enum; elsewhere a text"),
     **each("rust", "package", "Result", "the short form that crates have"),
     **each("node", "package", "FastifyRateLimitOptions RateLimitOptions", "types of what are arguments elsewhere"),
+    **each("python", "package", "RATE_LIMIT RateLimited RateLimitMixin RouteLimits", "what its frameworks take at their routes"),
     **each("node", "package", "PeekOptions PingOptions ResetOptions WaitAllOptions WaitOptions", "types of what are arguments elsewhere"),
     **each("node", "package", "ChangeOptions SetLimitOptions", "types of what are arguments elsewhere"),
     **each("node", "package", "ReserveAllOptions ReserveOptions", "types of what are arguments elsewhere"),

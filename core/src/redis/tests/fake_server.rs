@@ -7,8 +7,10 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-/// A question that travels with calls now and then, and its answer.
-const ROLE: &str = "\r\nROLE\r\n";
+/// The commands that a driver sends.
+const NAMES: [&str; 7] = ["PING", "HELLO", "ROLE", "CLUSTER", "ASKING", "EVALSHA", "EVAL"];
+const PONG: &str = "+PONG\r\n";
+/// Of a question that travels with calls now and then.
 const MASTER: &str = "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n";
 
 /// Answers the commands that come together on a connection, which have numbers; `None` ends the connection.
@@ -32,19 +34,40 @@ fn serve(answer: impl Fn(usize, &str, &mut TcpStream) -> Option<()> + Clone + Se
     address
 }
 
-fn roles(commands: &str) -> String {
-    MASTER.repeat(commands.matches(ROLE).count())
+/// The names of the commands that come together, in their order: a busy machine may bring several batches at once.
+fn names(commands: &str) -> impl Iterator<Item = &'static str> {
+    let places = |name: &'static str| {
+        let line = format!("\r\n{name}\r\n");
+        commands.match_indices(&line).map(|(place, _)| (place, name)).collect::<Vec<_>>()
+    };
+    let mut found: Vec<_> = NAMES.into_iter().flat_map(places).collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, name)| name)
+}
+
+/// The answers to commands in their order; those that every server answers alike need no text of `answer`.
+fn answers<'a>(commands: &str, answer: impl Fn(&str) -> &'a str) -> String {
+    names(commands)
+        .map(|name| match name {
+            "PING" => PONG,
+            "ROLE" => MASTER,
+            other => answer(other),
+        })
+        .collect()
 }
 
 /// The URL of a server that answers every command with the text that `answer` has for the number of the connection and
 /// the command's name; `None` ends the connection.
 pub(super) fn scripted(answer: impl Fn(usize, &str) -> Option<String> + Clone + Send + 'static) -> String {
     let address = serve(move |number, commands, stream| {
-        // By its text or by its digest.
-        let name = if commands.contains("PING") { "PING" } else { "EVAL" };
-        let answer = answer(number, name)?;
-        let answers = roles(commands) + &answer.repeat(commands.matches(&format!("\r\n{name}")).count());
-        let _ = stream.write_all(answers.as_bytes());
+        for name in names(commands) {
+            let answer = match name {
+                "ROLE" => MASTER.to_owned(),
+                // A script, by its text or by its digest.
+                name => answer(number, if name == "PING" { name } else { "EVAL" })?,
+            };
+            let _ = stream.write_all(answer.as_bytes());
+        }
         Some(())
     });
     format!("redis://{address}")
@@ -64,19 +87,21 @@ impl Slow {
         let forgets = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&forgets);
         let address = serve(move |_, commands, stream| {
-            let [pings, digests, texts] = ["\r\nPING\r\n", "\r\nEVALSHA\r\n", "\r\nEVAL\r\n"]
-                .map(|name| commands.matches(name).count());
-            let mut answers = "+PONG\r\n".repeat(pings) + &roles(commands);
-            if flag.load(Ordering::Relaxed) {
-                answers += &"-NOSCRIPT No matching script.\r\n".repeat(digests);
-            } else if digests > 0 {
+            let is_known = !flag.load(Ordering::Relaxed);
+            if is_known && names(commands).any(|name| name == "EVALSHA") {
                 thread::sleep(answer);
-                answers += &":1\r\n".repeat(digests);
             }
-            let _ = stream.write_all(answers.as_bytes());
-            for _ in 0..texts {
-                thread::sleep(whole);
-                let _ = stream.write_all(b":1\r\n");
+            for name in names(commands) {
+                if name == "EVAL" {
+                    thread::sleep(whole);
+                }
+                let answer = match name {
+                    "PING" => PONG,
+                    "ROLE" => MASTER,
+                    "EVALSHA" if !is_known => "-NOSCRIPT No matching script.\r\n",
+                    _ => ":1\r\n",
+                };
+                let _ = stream.write_all(answer.as_bytes());
             }
             Some(())
         });
@@ -87,13 +112,11 @@ impl Slow {
 /// The address of a server that takes a while until it answers on a connection.
 pub(super) fn reluctant(delay: Duration) -> SocketAddr {
     serve(move |_, commands, stream| {
-        let [pings, askings, scripts] =
-            ["\r\nPING\r\n", "\r\nASKING\r\n", "\r\nEVAL"].map(|name| commands.matches(name).count());
-        if pings > 0 {
+        if names(commands).any(|name| name == "PING") {
             thread::sleep(delay);
         }
-        let answers = "+PONG\r\n".repeat(pings) + &roles(commands) + &"+OK\r\n".repeat(askings);
-        stream.write_all((answers + &":1\r\n".repeat(scripts)).as_bytes()).ok()
+        let answer = |name: &str| if name == "ASKING" { "+OK\r\n" } else { ":1\r\n" };
+        stream.write_all(answers(commands, answer).as_bytes()).ok()
     })
 }
 
@@ -102,10 +125,9 @@ pub(super) fn moving_to(target: SocketAddr) -> String {
     let address = serve(move |_, commands, stream| {
         let port = stream.local_addr().ok()?.port();
         let slots = format!("*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:{port}\r\n");
-        let [pings, clusters, scripts] =
-            ["\r\nPING\r\n", "\r\nCLUSTER\r\n", "\r\nEVAL"].map(|name| commands.matches(name).count());
-        let answers = "+PONG\r\n".repeat(pings) + &roles(commands) + &slots.repeat(clusters);
-        stream.write_all((answers + &format!("-ASK 1 {target}\r\n").repeat(scripts)).as_bytes()).ok()
+        let moved = format!("-ASK 1 {target}\r\n");
+        let answer = |name: &str| if name == "CLUSTER" { slots.as_str() } else { &moved };
+        stream.write_all(answers(commands, answer).as_bytes()).ok()
     });
     format!("redis-cluster://{address}")
 }
@@ -116,10 +138,8 @@ pub(crate) fn node_led_by(owner: &Arc<AtomicU16>) -> SocketAddr {
     serve(move |_, commands, stream| {
         let port = owner.load(Ordering::SeqCst);
         let slots = format!("*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:{port}\r\n");
-        let [pings, clusters] =
-            ["\r\nPING\r\n", "\r\nCLUSTER\r\n"].map(|name| commands.matches(name).count());
-        let answers = "+PONG\r\n".repeat(pings) + &roles(commands) + &slots.repeat(clusters);
-        stream.write_all(answers.as_bytes()).ok()
+        let answer = |name: &str| if name == "CLUSTER" { slots.as_str() } else { "" };
+        stream.write_all(answers(commands, answer).as_bytes()).ok()
     })
 }
 
@@ -130,10 +150,9 @@ pub(super) fn scattered() -> String {
     let nodes = [0, 1].map(|number| {
         let slots = Arc::clone(&answer);
         serve(move |_, commands, stream| {
-            let [pings, clusters, scripts] =
-                ["\r\nPING\r\n", "\r\nCLUSTER\r\n", "\r\nEVAL"].map(|name| commands.matches(name).count());
-            let answers = "+PONG\r\n".repeat(pings) + &roles(commands) + &slots.get()?.repeat(clusters);
-            stream.write_all((answers + &format!(":{number}\r\n").repeat(scripts)).as_bytes()).ok()
+            let (slots, own) = (slots.get()?, format!(":{number}\r\n"));
+            let answer = |name: &str| if name == "CLUSTER" { slots.as_str() } else { &own };
+            stream.write_all(answers(commands, answer).as_bytes()).ok()
         })
     });
     let node = |address: SocketAddr| {
@@ -153,9 +172,8 @@ pub(crate) fn flooding() -> String {
             while stream.write_all(pushes.as_bytes()).is_ok() {}
             return None;
         }
-        let [hellos, pings] = ["\r\nHELLO\r\n", "\r\nPING\r\n"].map(|name| commands.matches(name).count());
-        let answers = "%0\r\n".repeat(hellos) + &"+PONG\r\n".repeat(pings) + &roles(commands);
-        stream.write_all(answers.as_bytes()).ok()
+        let answer = |name: &str| if name == "HELLO" { "%0\r\n" } else { "" };
+        stream.write_all(answers(commands, answer).as_bytes()).ok()
     });
     format!("redis://{address}?protocol=resp3")
 }
