@@ -195,6 +195,29 @@ test('a limiter that is closed has neither descriptors nor threads left', async 
   assert.equal(written, 'none');
 });
 
+test('a limiter that is closed leaves no place held of which nobody learns', async () => {
+  const rules = [{ rule_id: 'places', algorithm: 'concurrency', limit: 5000, lease_seconds: 600 }];
+  const looking = await RateLimiter.connect(servers.redis, { rules });
+  for (let round = 1; round <= 12; round++) {
+    const limiter = await RateLimiter.connect(servers.redis, { rules });
+    const key = `close-${round}`;
+    let granted = 0;
+    const caller = async () => {
+      try {
+        while ((await limiter.reserve('places', key)).allowed) granted++;
+      } catch (error) {
+        if (error.code !== 'Closed') throw error;
+      }
+    };
+    const callers = Array.from({ length: 20 }, caller);
+    for (let turn = 0; turn < round * 3; turn++) await new Promise(setImmediate);
+    await Promise.all([limiter.close(), ...callers]);
+    const { remaining } = await looking.peek('places', key);
+    assert.equal(5000 - remaining, granted, key);
+  }
+  await looking.close();
+});
+
 test('a limiter that cannot connect leaves no descriptors', async (t) => {
   if (process.platform !== 'linux') return t.skip('needs /proc');
   const written = await run(`${prelude('redis://127.0.0.1:1')}

@@ -343,18 +343,27 @@ impl Bridge {
     }
 
     /// Takes a call back that was not sent yet; ends a wait, which would consume its cost after all.
-    fn give_up(&self, token: u64) {
-        self.calls.give_up(token);
+    /// Answers whether there will be no answer.
+    fn give_up(&self, token: u64) -> bool {
+        self.calls.give_up(token)
     }
 
-    /// Closes the limiter. Answers what the calls under way end with, or `None` if it was closed before.
-    fn close<'py>(&self, py: Python<'py>) -> Option<Object<'py>> {
-        if !self.calls.close() {
-            return None;
-        }
+    /// Allows no more calls. Answers what those under way end with, or `None` if none were allowed.
+    fn shut<'py>(&self, py: Python<'py>) -> Option<Object<'py>> {
+        self.calls.shut().then(|| errors::closed(py).into_value(py).into_bound(py).into_any())
+    }
+
+    /// Whether the server has yet to release what calls had reserved that were given up.
+    #[getter]
+    fn is_releasing(&self) -> bool {
+        self.calls.bridge.is_releasing()
+    }
+
+    /// Closes the limiter, which allows no more calls.
+    fn close(&self) {
+        self.calls.bridge.close();
         // The listeners have to learn of it.
         self.doorbell.ring();
-        Some(errors::closed(py).into_value(py).into_bound(py).into_any())
     }
 
     #[getter]

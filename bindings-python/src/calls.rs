@@ -114,27 +114,20 @@ impl Calls {
         self.bridge.drain().into_iter().map(answered).collect()
     }
 
-    /// Takes a call back, or ends it if it was sent already.
-    pub(crate) fn give_up(&self, token: u64) {
+    /// Takes a call back, or ends it if it was sent already. Returns whether there will be no answer.
+    pub(crate) fn give_up(&self, token: u64) -> bool {
         let mut batch = self.batch();
         if let Some(place) = batch.calls.iter().position(|(queued, _)| *queued == token) {
             batch.calls.remove(place);
-            return;
+            return true;
         }
         drop(batch);
-        self.bridge.cancel(token);
+        self.bridge.cancel(token)
     }
 
-    /// Discards the batch and allows no more calls. Returns whether it was open.
-    pub(crate) fn close(&self) -> bool {
-        let mut batch = self.batch();
-        batch.calls.clear();
-        let is_new = !replace(&mut batch.closed, true);
-        drop(batch);
-        if is_new {
-            self.bridge.close();
-        }
-        is_new
+    /// Allows no more calls. Returns whether they were allowed.
+    pub(crate) fn shut(&self) -> bool {
+        !replace(&mut self.batch().closed, true)
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -157,6 +157,36 @@ def test_awaited_or_entered(redis_url: str) -> None:
     asyncio.run(both())
 
 
+@pytest.mark.parametrize("loop", LOOPS)
+def test_close_releases_what_nobody_learns_of(loop: str, redis_url: str) -> None:
+    """Places are held for those callers alone who were given one, whenever a limiter is closed."""
+    rules = [{"rule_id": "places", "algorithm": "concurrency", "limit": 5000, "lease_seconds": 600}]
+
+    async def caller(limiter: AsyncRateLimiter, key: str, granted: list[int]) -> None:
+        with suppress(ClosedError):
+            while await limiter.reserve("places", key):
+                granted.append(1)
+
+    async def body(round_: int) -> tuple[str, int]:
+        key, granted = f"close-{loop}-{round_}", []
+        limiter = await AsyncRateLimiter.connect(redis_url, rules=rules)
+        callers = [asyncio.create_task(caller(limiter, key, granted)) for _ in range(20)]
+        for _ in range(round_ * 7):
+            await asyncio.sleep(0)
+        await limiter.close()
+        await asyncio.gather(*callers)
+        return key, len(granted)
+
+    for round_ in range(1, 13):
+        running = LOOPS[loop]()
+        try:
+            key, granted = running.run_until_complete(body(round_))
+        finally:
+            running.close()
+        with RateLimiter(redis_url, rules=rules) as looking:
+            assert 5000 - looking.peek("places", key).remaining == granted, key
+
+
 def test_a_closed_limiter_says_so_on_every_loop(redis_url: str) -> None:
     async def main() -> AsyncRateLimiter:
         async with AsyncRateLimiter.connect(redis_url, rules=RULES) as limiter:

@@ -403,9 +403,10 @@ class AsyncRateLimiter:
     async def close(self) -> None:
         """Closes the connections. Final: calls under way and later ones raise `ClosedError`.
 
+        What was reserved for a call under way is released: that waits for the server, for as long as a call may take at most.
         `match_request` and `rules_status`, which only look at the rules, still answer.
         """
-        self._calls.close()
+        await self._calls.close()
 
     async def __aenter__(self) -> AsyncRateLimiter:
         return self

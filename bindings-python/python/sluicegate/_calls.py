@@ -15,6 +15,10 @@ from ._native import Bridge, Decision, Options, Reserved
 from .errors import SluicegateError
 
 
+# Seconds between two looks at what a limiter that is being closed still waits for.
+_LOOK_EVERY = 0.001
+
+
 class Calls:
     """Sends the calls of one iteration of the loop together, and ends the futures of all that were answered."""
 
@@ -175,15 +179,35 @@ class Calls:
         self._futures.pop(token, None)
         self.bridge.give_up(token)
 
-    def close(self) -> None:
-        """Closes the limiter; calls under way end with `ClosedError`."""
+    async def close(self) -> None:
+        """Closes the limiter; calls under way end with `ClosedError`, and what was reserved for them is released."""
         self.bridge.ensure_at_home()
-        error = self.bridge.close()
-        if error is not None:
+        error = self.bridge.shut()
+        if error is None:
+            return
+        # Of those that are not ended now, the callers still learn what they were answered.
+        answered = {token: future for token, future in self._futures.items() if not self.bridge.give_up(token)}
+        for token in answered:
+            del self._futures[token]
+        self._fail_all(error)
+        self._futures = answered
+        try:
+            await self._settled()
+        finally:
+            self.bridge.close()
             self._end(error)
             # It was rung, and has the pipe open until it comes to that.
             if self._listener is not None:
                 self._listener.join()
+
+    async def _settled(self) -> None:
+        """Waits for the last answers: those that are on their way, and the server's to what is released."""
+        self._drain()
+        while self._futures or self.bridge.is_releasing:
+            await asyncio.sleep(_LOOK_EVERY)
+            # What has no answer in time ends, too.
+            self.bridge.expire()
+            self._drain()
 
     def _end(self, error: SluicegateError) -> None:
         self._unwatch()
@@ -195,9 +219,10 @@ class Calls:
         Answers whether there was something to close.
         """
         # What a forked child inherited is its parent's to close. At once: a loop that has stopped may never come to it.
-        error = self.bridge.close() if os.getpid() == self._pid else None
+        error = self.bridge.shut() if os.getpid() == self._pid else None
         if error is None:
             return False
+        self.bridge.close()
         # A closed loop has no waiter to wake.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._end, error)

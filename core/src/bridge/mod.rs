@@ -120,11 +120,16 @@ impl Bridge {
     }
 
     /// Ends a call whose caller no longer wants it: one that waits leaves the queue, and what is reserved for it is
-    /// released. Its answer may have been fetched already; a reservation in that is the caller's to release.
-    pub fn cancel(&self, token: u64) {
-        if self.is_mine() {
-            self.runner.cancel(token);
-        }
+    /// released. Answers whether it was ended; if not, its answer is to be fetched, or was: a reservation in that is the caller's
+    /// to release.
+    pub fn cancel(&self, token: u64) -> bool {
+        self.is_mine() && self.runner.cancel(token)
+    }
+
+    /// Whether the server has yet to release what calls had reserved that were cancelled. Who closes the limiter before that
+    /// leaves it reserved until its lease ends.
+    pub fn is_releasing(&self) -> bool {
+        self.is_mine() && self.runner.is_releasing()
     }
 
     /// Fetches all answers that have come.

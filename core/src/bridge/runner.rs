@@ -159,15 +159,21 @@ impl Runner {
         }
     }
 
-    pub(super) fn cancel(&self, token: u64) {
+    pub(super) fn cancel(&self, token: u64) -> bool {
         self.tasks.look();
-        self.tasks.cancel(token);
+        let is_cancelled = self.tasks.cancel(token);
         // Sends what the call released, and lets the waiters for it go on.
         self.tell(self.go_on());
         // The next waiter may sleep for less long than the one that left.
         if self.host.is_hurried() {
             if self.is_watched() { (self.wake)() } else { self.host.notify() }
         }
+        is_cancelled
+    }
+
+    /// Whether the server has yet to answer something that nobody waits for.
+    pub(super) fn is_releasing(&self) -> bool {
+        self.hub.get().is_some_and(|hub| hub.is_releasing())
     }
 
     pub(super) fn close(&self) {

@@ -122,10 +122,10 @@ impl Tasks {
         table.turn = turn;
     }
 
-    /// Ends a call that nobody waits for any more.
-    pub(super) fn cancel(&self, token: u64) {
+    /// Ends a call that nobody waits for any more. Answers whether there will be no completion of it.
+    pub(super) fn cancel(&self, token: u64) -> bool {
         let cancelled = self.table.lock().running.remove(&token);
-        drop(cancelled);
+        cancelled.is_some()
     }
 
     /// Ends all calls that are under way, with this error.

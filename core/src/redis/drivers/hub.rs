@@ -153,6 +153,12 @@ impl Hub {
         self.lock().deadline()
     }
 
+    /// Whether a call that nobody waits for is under way.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn is_releasing(&self) -> bool {
+        self.lock().is_releasing()
+    }
+
     /// Whether there is only one call.
     pub(crate) fn is_alone(&self) -> bool {
         self.lock().is_alone()

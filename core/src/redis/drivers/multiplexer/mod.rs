@@ -225,6 +225,12 @@ impl<S: Read + Write> Multiplexer<S> {
         self.calls.len() == 1
     }
 
+    /// Whether a call that nobody waits for is under way.
+    #[cfg(feature = "bridge")]
+    pub(in crate::redis) fn is_releasing(&self) -> bool {
+        self.calls.iter().any(|(_, entry)| matches!(entry.state, EntryState::Detached))
+    }
+
     fn discover(&mut self, now: Instant) {
         if let Router::LearnedTopology(learned) = &self.router
             && learned.begin(now)
