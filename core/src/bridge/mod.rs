@@ -46,6 +46,9 @@ use runner::{OPENED, Runner};
 /// another.
 const BATCH: usize = 32;
 
+/// After so many batches the loop takes up what has come.
+const TURN: usize = 16;
+
 /// A limiter whose calls are submitted in batches and whose answers are fetched in bursts.
 ///
 /// The order of answers is not that of the calls; tokens tell which is which.
@@ -113,8 +116,14 @@ impl Bridge {
             return Err(forked());
         }
         let mut calls = calls.into_iter();
+        let mut batches = 0;
         while calls.len() > 0 {
             self.runner.submit(calls.by_ref().take(BATCH));
+            batches += 1;
+            // Of very many calls the first are answered while the last are yet to be sent.
+            if batches % TURN == 0 {
+                self.runner.turn();
+            }
         }
         Ok(())
     }

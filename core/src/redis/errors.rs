@@ -185,6 +185,11 @@ pub(super) fn unsent(address: &Address) -> CallError {
     CallError { error: timeout(message), moved_on: false, unanswered: Some(Unanswered::default()) }
 }
 
+/// A call was given up before it was sent, since too many others were before it: no fault of the server.
+pub(super) fn crowded(address: &Address) -> CallError {
+    timeout(format!("too many calls wait for {address} at once; the call was not sent")).into()
+}
+
 /// The server became a replica, whose state may be old.
 pub(super) fn not_primary(address: &Address) -> CallError {
     let error = server(format!("{address}: READONLY the server is a replica")).passing().maybe_done();

@@ -255,6 +255,44 @@ mod tests {
         assert!(!matches!(outcomes[1], (2, CommandOutcome::Done(Ok(_)))), "{outcomes:?}");
     }
 
+    /// Of 4,000 calls at once, 2,048 are under way. The others follow in portions, and those that would be late are not sent.
+    #[test]
+    fn calls_that_would_be_late_are_not_charged() {
+        let start = Instant::now();
+        let mut channel = ready(start);
+        let mut advance = |answers: usize, millis: u64| {
+            let now = start + Duration::from_millis(millis);
+            channel.stream.answers.extend(b":1\r\n".repeat(answers));
+            for id in if answers == 0 { 0..4000 } else { 0..0 } {
+                channel.session.submit(pending(id, now), now);
+            }
+            // Twice: answers make room.
+            channel.advance(now);
+            channel.advance(now);
+            let ended = outcomes(&mut channel);
+            let refused = ended.iter().filter(|(_, outcome)| {
+                let CommandOutcome::Done(Err(failure)) = outcome else { return false };
+                let text = failure.error.to_string();
+                assert!(
+                    text.contains("too many calls wait for server:1 at once; the call was not sent"),
+                    "{text}"
+                );
+                // It says nothing about the server, and may be sent again.
+                assert!(failure.unanswered.is_none() && !failure.error.is_maybe_done());
+                true
+            });
+            let refused = refused.count();
+            (channel.session.under_way(), refused, ended.len() - refused)
+        };
+        assert_eq!(advance(0, 0), (2048, 0, 0));
+        // Too little room for a portion.
+        assert_eq!(advance(511, 100), (1537, 0, 511));
+        assert_eq!(advance(1, 200), (2048, 0, 1));
+        // Less than a quarter of 500 ms is left.
+        assert_eq!(advance(512, 400), (1536, 4000 - 2048 - 512, 512));
+        assert_eq!(advance(1536, 410), (0, 0, 1536));
+    }
+
     #[test]
     fn a_flood_is_read_in_portions() {
         in_time(|| {

@@ -12,8 +12,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::redis::errors::{self, CallError};
 use crate::redis::topology::learned::PAUSE;
 use crate::redis::topology::router::NextHop;
+use crate::redis::wire::channel::ReadProgress;
 use crate::redis::wire::command::{Redirect, Unexecuted};
 use crate::redis::wire::session::{Id, PendingCommand, note_sooner};
+
+/// The most portions that are read of a connection before calls on it end as late: a server that talks without end ends them
+/// all the same.
+const MOST_READS: usize = 64;
 
 impl<S: Read + Write> Multiplexer<S> {
     pub(super) fn resolve(&mut self, peer: &Peer, call: Id, result: Result<Value, CallError>, now: Instant) {
@@ -146,7 +151,11 @@ impl<S: Read + Write> Multiplexer<S> {
         }
         for id in self.connections() {
             // Should the driver have been late itself, the answers are there.
-            self.pump(id, now);
+            for _ in 0..MOST_READS {
+                if self.pump(id, now) != Some(ReadProgress::More) {
+                    break;
+                }
+            }
             if let Some(connection) = self.connections.get_mut(id) {
                 connection.channel.session.expire(now);
                 self.collect(id, now);

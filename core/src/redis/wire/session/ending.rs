@@ -95,7 +95,8 @@ impl Session {
             // Behind a server that is silent, no call waits for longer than on its own.
             let attempt = pending.queued.unwrap_or(now) + self.response_timeout;
             if pending.by.min(attempt) <= now {
-                self.done(&pending, Err(errors::unsent(&self.address)));
+                let failure = if self.is_crowded { errors::crowded } else { errors::unsent };
+                self.done(&pending, Err(failure(&self.address)));
             } else {
                 self.submit(pending, now);
             }

@@ -114,6 +114,8 @@ pub(in crate::redis) struct Session {
     /// How many bytes were sent before those of `output`.
     written: u64,
     queue: Vec<PendingCommand>,
+    /// Whether some of them wait since as many as may be are under way.
+    is_crowded: bool,
     awaited: VecDeque<Awaited>,
     outcomes: VecDeque<(Id, CommandOutcome)>,
     stage: SessionStage,
@@ -147,6 +149,7 @@ impl Session {
             output: Vec::new(),
             written: 0,
             queue: Vec::new(),
+            is_crowded: false,
             awaited: VecDeque::new(),
             outcomes: VecDeque::new(),
             stage: SessionStage::Opening,

@@ -9,12 +9,20 @@ use smallvec::SmallVec;
 use super::resp::write_command;
 use super::{About, Awaited, Bundle, PendingCommand, ROLE_INTERVAL, Session, SessionStage, note_sooner};
 use crate::keys::slots::slot_of;
+use crate::redis::errors;
 use crate::redis::wire::command::RedisCommand;
 use crate::redis::wire::role::role;
 use crate::script::{Argument, Script};
 
 /// The most calls in one script: while it runs the server serves nobody else.
 const LARGEST: usize = 64;
+
+/// The most requests under way on one connection. With more, none would be answered sooner, and what is answered too late is
+/// charged all the same.
+const MOST_UNDER_WAY: usize = 2048;
+
+/// So many that wait are sent together, or all.
+const PORTION: usize = 512;
 
 impl Session {
     /// Packs the requests that wait, unless enough is under way: then they go together with those to come.
@@ -30,12 +38,16 @@ impl Session {
                 return;
             }
         }
+        let Some(mut portion) = self.next_portion(now) else { return };
         if now >= self.role_asked + ROLE_INTERVAL {
             self.role_asked = now;
             self.pack(&role(), About::Role, now);
         }
-        for bundle in bundle(&mut self.queue, self.minds_slots) {
+        for bundle in bundle(&mut portion, self.minds_slots) {
             self.pack_bundle(bundle, false, now);
+        }
+        if self.queue.capacity() == 0 {
+            self.queue = portion;
         }
         if let Some(last) = self.awaited.back_mut() {
             last.ends_batch = true;
@@ -43,11 +55,44 @@ impl Session {
         note_sooner(&mut self.next_deadline, now + self.response_timeout);
     }
 
+    /// The requests to send next; `None` when they have to wait for those under way.
+    fn next_portion(&mut self, now: Instant) -> Option<Vec<PendingCommand>> {
+        let room = MOST_UNDER_WAY.saturating_sub(self.under_way());
+        let has_room = self.queue.len() <= room;
+        self.is_crowded |= !has_room;
+        if !self.is_crowded {
+            return Some(std::mem::take(&mut self.queue));
+        }
+        if !has_room && room < PORTION {
+            return None;
+        }
+        self.refuse_late(now);
+        let count = room.min(self.queue.len());
+        self.is_crowded = count < self.queue.len();
+        (count > 0).then(|| self.queue.drain(..count).collect())
+    }
+
+    /// Ends requests, unsent, that have less than a quarter of their time left, since others were before them.
+    fn refuse_late(&mut self, now: Instant) {
+        let limit = self.response_timeout;
+        let is_late = |pending: &mut PendingCommand| {
+            let queued = pending.queued.unwrap_or(now);
+            let until = pending.by.min(queued + limit);
+            until.saturating_duration_since(now) * 4 < until.saturating_duration_since(queued)
+        };
+        let late: Bundle = self.queue.extract_if(.., is_late).collect();
+        self.fail(&late, &errors::crowded(&self.address));
+    }
+
     /// Whether enough is under way.
     fn is_busy(&self) -> bool {
         let batches = self.awaited.iter().filter(|awaited| awaited.ends_batch);
-        let calls = self.awaited.iter().map(|awaited| awaited.requests().len());
-        batches.count() >= self.window && calls.sum::<usize>() >= self.busy / self.connections
+        batches.count() >= self.window && self.under_way() >= self.busy / self.connections
+    }
+
+    /// How many requests were packed and are not answered.
+    pub(in crate::redis) fn under_way(&self) -> usize {
+        self.awaited.iter().map(|awaited| awaited.requests().len()).sum()
     }
 
     /// Whether the server has nothing to do although none of `calls` is missing, or half of them keep it at work
