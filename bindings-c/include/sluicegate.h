@@ -42,7 +42,7 @@
 
 /* The defaults: how the structs begin that state their size. */
 #define SLUICEGATE_OPTIONS_INIT \
-    {sizeof(sluicegate_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0}
+    {sizeof(sluicegate_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL}
 #define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL, 0, NULL, 0}
 #define SLUICEGATE_REQUEST_INIT \
     {sizeof(sluicegate_request), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0}
@@ -106,6 +106,10 @@ typedef enum {
     SLUICEGATE_SOURCE_MEMORY = 2,
     /// Nobody: no server could, and what the rule or the limiter says for that case was done.
     SLUICEGATE_SOURCE_FALLBACK = 3,
+    /// The near server, of units that the region in charge of the key has lent.
+    SLUICEGATE_SOURCE_ALLOTMENT = 4,
+    /// The near server, by the part of this region, since the region in charge of the key cannot be reached.
+    SLUICEGATE_SOURCE_SHARE = 5,
 } sluicegate_source;
 
 /// A clock that moves only when it is advanced, for testing an application's limits without
@@ -180,6 +184,15 @@ typedef struct {
     /// For how many seconds the answer to a call with a `request_id` is kept, by the limiter's clock: so long
     /// the call may be repeated. Each id takes some 200 bytes in Redis. Default: 60.
     uint64_t request_id_seconds;
+    /// The URL of the servers of each region, by its name, for rules with `global`: they are counted over all
+    /// regions. The same in every region. The URL of the limiter is that of its own region, or empty.
+    /// Default: none: rules with `global` count in this region alone.
+    const char *regions;
+    /// The name of the region of this limiter, one of `regions`. Default: none.
+    const char *region;
+    /// The part of every limit that each region has while it cannot reach the region in charge of a key, by
+    /// its name: above 0, and 1 together at most. Each has 1 of a limit at least. Default: equal parts.
+    const char *region_parts;
 } sluicegate_options;
 
 /// Receives a name and its value, which both live until it returns; `context` is what came with

@@ -26,6 +26,10 @@ pub enum Source {
     Memory = 2,
     /// Nobody: no server could, and what the rule or the limiter says for that case was done.
     Fallback = 3,
+    /// The near server, of units that the region in charge of the key has lent.
+    Allotment = 4,
+    /// The near server, by the part of this region, since the region in charge of the key cannot be reached.
+    Share = 5,
 }
 
 /// The result of a check: whether the cost is admitted, what is left, and when to retry. A plain value:
@@ -101,6 +105,8 @@ impl From<sluicegate::Source> for Source {
             sluicegate::Source::Server => Self::Server,
             sluicegate::Source::Memory => Self::Memory,
             sluicegate::Source::Fallback => Self::Fallback,
+            sluicegate::Source::Allotment => Self::Allotment,
+            sluicegate::Source::Share => Self::Share,
             _ => Self::Other,
         }
     }

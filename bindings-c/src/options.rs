@@ -59,6 +59,15 @@ pub struct Options {
     /// For how many seconds the answer to a call with a `request_id` is kept, by the limiter's clock: so long
     /// the call may be repeated. Each id takes some 200 bytes in Redis. Default: 60.
     pub request_id_seconds: u64,
+    /// The URL of the servers of each region, by its name, for rules with `global`: they are counted over all
+    /// regions. The same in every region. The URL of the limiter is that of its own region, or empty.
+    /// Default: none: rules with `global` count in this region alone.
+    pub regions: *const c_char,
+    /// The name of the region of this limiter, one of `regions`. Default: none.
+    pub region: *const c_char,
+    /// The part of every limit that each region has while it cannot reach the region in charge of a key, by
+    /// its name: above 0, and 1 together at most. Each has 1 of a limit at least. Default: equal parts.
+    pub region_parts: *const c_char,
 }
 
 impl Default for Options {
@@ -80,6 +89,9 @@ impl Default for Options {
             identifier_secret: null(),
             max_keys: 0,
             request_id_seconds: 0,
+            regions: null(),
+            region: null(),
+            region_parts: null(),
         }
     }
 }
@@ -102,6 +114,9 @@ unsafe impl Growing for Options {
         offset_of!(Self, identifier_secret),
         offset_of!(Self, max_keys),
         offset_of!(Self, request_id_seconds),
+        offset_of!(Self, regions),
+        offset_of!(Self, region),
+        offset_of!(Self, region_parts),
         size_of::<Self>(),
     ];
 }
@@ -177,6 +192,15 @@ impl<'a> Argument<'a> for *const Options {
             }
             if options.request_id_seconds != 0 {
                 given.push(("request_id_seconds", OptionValue::Count(options.request_id_seconds as f64)));
+            }
+            if let Some(text) = optional_text(options.regions, "options.regions")? {
+                given.push(("regions", OptionValue::Object(text.into())));
+            }
+            if let Some(text) = optional_text(options.region, "options.region")? {
+                given.push(("region", OptionValue::Text(text.into())));
+            }
+            if let Some(text) = optional_text(options.region_parts, "options.region_parts")? {
+                given.push(("region_parts", OptionValue::Object(text.into())));
             }
         }
         Ok(Given(given))

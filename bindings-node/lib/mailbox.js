@@ -28,12 +28,22 @@ const SHADOW = 8;
 const RESERVED = 16;
 const BLOCKED = 32;
 const FALLBACK = 64;
+const ALLOTMENT = 128;
+const SHARE = 256;
 const DONE = -1;
 const FAILED = -2;
 /** Any other number below zero: it did not take effect. */
 const ENDED = -3;
 
 const { charCodeAt } = String.prototype;
+
+/** Who decided. @param {number} outcome */
+function sourceOf(outcome) {
+  if ((outcome & IN_MEMORY) !== 0) return 'memory';
+  if ((outcome & FALLBACK) !== 0) return 'fallback';
+  if ((outcome & ALLOTMENT) !== 0) return 'allotment';
+  return (outcome & SHARE) !== 0 ? 'share' : 'server';
+}
 
 /** So long a key in ASCII passes through memory; for a longer one, passing a string is as fast. */
 const KEY_LENGTH = 64;
@@ -174,7 +184,7 @@ class Mailbox {
       blocked: (outcome & BLOCKED) !== 0,
       shadow: (outcome & SHADOW) !== 0,
       shadowDenied: (outcome & SHADOW_DENIED) !== 0,
-      source: (outcome & IN_MEMORY) !== 0 ? 'memory' : (outcome & FALLBACK) !== 0 ? 'fallback' : 'server',
+      source: sourceOf(outcome),
       parts: parts === 0 ? NO_PARTS : Array.from({ length: parts }, (_, part) => this.answer(row + 1 + part)),
     };
   }

@@ -7,7 +7,7 @@ const { ManualClock, nativeOf } = require('./clock.js');
 const { OPTIONS } = require('./table.js');
 
 const NAMES = new Set(['rules', ...Object.keys(OPTIONS)]);
-const KINDS = { text, number, clock };
+const KINDS = { text, number, clock, object };
 
 /** The rules and the clock, and all texts and numbers that are given, by their names in core. */
 function connectOptions(value) {
@@ -16,7 +16,7 @@ function connectOptions(value) {
   for (const [name, option] of Object.entries(given)) {
     if (option === undefined) continue;
     const [known, kind] = OPTIONS[name];
-    checked[kind][known] = KINDS[kind](name, option);
+    checked[kind === 'object' ? 'text' : kind][known] = KINDS[kind](name, option);
   }
   return { ...rulesOf(rules), ...checked, clock: checked.clock.clock };
 }
@@ -36,12 +36,18 @@ function rulesJson(rules) {
   return made;
 }
 
-function json(rules) {
+function json(value, name = 'rules') {
   try {
-    return JSON.stringify(rules);
+    return JSON.stringify(value);
   } catch (error) {
-    throw new TypeError(`rules: ${error.message}`, { cause: error });
+    throw new TypeError(`${name}: ${error.message}`, { cause: error });
   }
+}
+
+/** An object of names as JSON. */
+function object(name, value) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrongType(name, 'an object', value);
+  return json(value, name);
 }
 
 function clock(name, value) {

@@ -43,6 +43,13 @@
  *   there are more, those nearest to their reset are forgotten first. Default: 1000000.
  * @property {number | undefined} [requestIdSeconds] For how many seconds the answer to a call with a `request_id` is
  *   kept, by the limiter's clock: so long the call may be repeated. Each id takes some 200 bytes in Redis. Default: 60.
+ * @property {Readonly<Record<string, string>> | undefined} [regions] The URL of the servers of each region, by its
+ *   name, for rules with `global`: they are counted over all regions. The same in every region. The URL of the limiter
+ *   is that of its own region, or empty. Default: none: rules with `global` count in this region alone.
+ * @property {string | undefined} [region] The name of the region of this limiter, one of `regions`. Default: none.
+ * @property {Readonly<Record<string, number>> | undefined} [regionParts] The part of every limit that each region has
+ *   while it cannot reach the region in charge of a key, by its name: above 0, and 1 together at most. Each has 1 of a
+ *   limit at least. Default: equal parts.
  */
 
 /** Of every option its name in core and the kind of its value, by its name here. */
@@ -62,6 +69,9 @@ const OPTIONS = {
   identifierSecret: ['identifier_secret', 'text'],
   maxKeys: ['max_keys', 'number'],
   requestIdSeconds: ['request_id_seconds', 'number'],
+  regions: ['regions', 'object'],
+  region: ['region', 'text'],
+  regionParts: ['region_parts', 'object'],
 };
 
 module.exports = { OPTIONS };

@@ -17,6 +17,8 @@ mod outcome {
     pub(super) const RESERVED: i32 = 16;
     pub(super) const BLOCKED: i32 = 32;
     pub(super) const FALLBACK: i32 = 64;
+    pub(super) const ALLOTMENT: i32 = 128;
+    pub(super) const SHARE: i32 = 256;
     pub(super) const DONE: i32 = -1;
     pub(super) const FAILED: i32 = -2;
     pub(super) const ENDED: i32 = -3;
@@ -150,6 +152,8 @@ fn flags(raw: &RawDecision<'_>) -> i32 {
         + flag(raw.shadow_denied, outcome::SHADOW_DENIED)
         + flag(raw.source == Source::Memory, outcome::IN_MEMORY)
         + flag(raw.source == Source::Fallback, outcome::FALLBACK)
+        + flag(raw.source == Source::Allotment, outcome::ALLOTMENT)
+        + flag(raw.source == Source::Share, outcome::SHARE)
         + flag(raw.shadow, outcome::SHADOW)
         + flag(raw.blocked, outcome::BLOCKED)
 }

@@ -21,7 +21,7 @@ pub(crate) struct Options {
     pub rules_json: Option<String>,
     /// Instead of the server's clock.
     pub clock: Option<Reference<NativeClock>>,
-    /// Texts, by the names of options in core.
+    /// Texts, and objects as JSON, by the names of options in core.
     pub text: HashMap<String, String>,
     /// Numbers likewise; times in milliseconds.
     pub number: HashMap<String, f64>,
@@ -43,6 +43,7 @@ impl Options {
         for (name, text) in self.text {
             let value = match kind(&name) {
                 Some(OptionKind::Path) => OptionValue::Path(text.into()),
+                Some(OptionKind::Texts | OptionKind::Numbers) => OptionValue::Object(text),
                 _ => OptionValue::Text(text),
             };
             builder = builder.set(&name, value)?;

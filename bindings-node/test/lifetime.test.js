@@ -11,6 +11,7 @@ const { join } = require('node:path');
 const { after, before, test } = require('node:test');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { Worker } = require('node:worker_threads');
+const { RateLimiter } = require('sluicegate');
 const { start } = require('./servers.js');
 
 const RULES = [

@@ -87,6 +87,22 @@ export type ConnectOptions = {
      * kept, by the limiter's clock: so long the call may be repeated. Each id takes some 200 bytes in Redis. Default: 60.
      */
     requestIdSeconds?: number | undefined;
+    /**
+     * The URL of the servers of each region, by its
+     * name, for rules with `global`: they are counted over all regions. The same in every region. The URL of the limiter
+     * is that of its own region, or empty. Default: none: rules with `global` count in this region alone.
+     */
+    regions?: Readonly<Record<string, string>> | undefined;
+    /**
+     * The name of the region of this limiter, one of `regions`. Default: none.
+     */
+    region?: string | undefined;
+    /**
+     * The part of every limit that each region has
+     * while it cannot reach the region in charge of a key, by its name: above 0, and 1 together at most. Each has 1 of a
+     * limit at least. Default: equal parts.
+     */
+    regionParts?: Readonly<Record<string, number>> | undefined;
 };
 export namespace OPTIONS {
     let connectTimeoutMs: string[];
@@ -104,6 +120,9 @@ export namespace OPTIONS {
     let identifierSecret: string[];
     let maxKeys: string[];
     let requestIdSeconds: string[];
+    let regions: string[];
+    let region: string[];
+    let regionParts: string[];
 }
 import type { Rule } from './index.js';
 import type { ManualClock } from './index.js';

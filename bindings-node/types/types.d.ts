@@ -48,10 +48,11 @@ export type DecisionFields = {
      */
     shadowDenied: boolean;
     /**
-     * Who decided: a Redis server, the in-memory engine, or, since no server could,
-     * what the rule or the limiter says for that case.
+     * Who decided: a Redis server, the in-memory
+     * engine; since no server could, what the rule or the limiter says for that case; the near server, of units that another
+     * region has lent, or by the part of this region.
      */
-    source: "server" | "memory" | "fallback";
+    source: "server" | "memory" | "fallback" | "allotment" | "share";
     /**
      * One decision per item of a `checkAll`, or rule of a
      * `checkRequest`, in order; empty otherwise.

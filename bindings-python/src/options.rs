@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyMapping};
 use sluicegate::Builder;
 use sluicegate::bridge::{OptionKind, OptionSpec, OptionValue};
 
@@ -23,7 +23,8 @@ impl Options {
     #[pyo3(signature = (url, *, rules, **options), text_signature = "(url, *, rules, \
             connect_timeout=1.0, response_timeout=0.5, breaker_failures=5, breaker_probe=0.1, tls_ca=None, \
             tls_cert=None, tls_key=None, prefix='sluicegate', fallback='error', instances=1, clock=None, \
-            rules_cache=None, identifier_secret=None, max_keys=None, request_id_seconds=60)"
+            rules_cache=None, identifier_secret=None, max_keys=None, request_id_seconds=60, regions=None, region=None, \
+            region_parts=None)"
     )]
     fn new(
         url: &Bound<'_, PyAny>,
@@ -45,18 +46,40 @@ fn with_option(builder: Builder, name: &str, value: &Object<'_>) -> PyResult<Bui
     };
     let given = match option.kind {
         // What has no default may be left out by None.
-        OptionKind::Secret | OptionKind::Path | OptionKind::Clock | OptionKind::OptionalCount(_)
+        OptionKind::OptionalText
+        | OptionKind::Path
+        | OptionKind::Clock
+        | OptionKind::OptionalCount(_)
+        | OptionKind::Texts
+        | OptionKind::Numbers
             if value.is_none() =>
         {
             return Ok(builder);
         }
-        OptionKind::Text | OptionKind::Secret => OptionValue::Text(text(value, name)?.to_owned()),
+        OptionKind::Text | OptionKind::OptionalText => OptionValue::Text(text(value, name)?.to_owned()),
         OptionKind::Path => OptionValue::Path(path(value, name)?),
         OptionKind::Clock => OptionValue::Clock(manual(value, name)?),
+        OptionKind::Texts => OptionValue::Object(object::<String>(value, name, "texts")?),
+        OptionKind::Numbers => OptionValue::Object(object::<f64>(value, name, "numbers")?),
         OptionKind::Time(_) => OptionValue::Time(timeout(value, name)?),
         OptionKind::Count(..) | OptionKind::OptionalCount(_) => OptionValue::Count(count(value, name)?),
     };
     builder.set(name, given).map_err(|error| exception(value.py(), &error))
+}
+
+/// A mapping of names as JSON text.
+fn object<'py, T>(value: &Object<'py>, name: &str, right: &str) -> PyResult<String>
+where
+    T: for<'a> FromPyObject<'a, 'py>,
+{
+    let wrong = || wrong_type(name, &format!("a mapping of names and {right}"), value);
+    let mapping = value.cast::<PyMapping>().map_err(|_| wrong())?;
+    let pairs = mapping.items()?;
+    for pair in pairs.iter() {
+        pair.extract::<(String, T)>().map_err(|_| wrong())?;
+    }
+    let json = value.py().import("json")?;
+    json.call_method1("dumps", (PyDict::from_sequence(pairs.as_any())?,))?.extract()
 }
 
 fn manual(value: &Object<'_>, name: &str) -> PyResult<sluicegate::ManualClock> {

@@ -14,15 +14,21 @@ pub enum Source {
     Memory,
     /// Nobody: no server could, and what the rule or the limiter says for that case was done.
     Fallback,
+    /// The near server, of units that the region in charge of the key has lent.
+    Allotment,
+    /// The near server, by the part of this region, since the region in charge of the key cannot be reached.
+    Share,
 }
 
 impl Source {
-    /// `"server"`, `"memory"` or `"fallback"`.
+    /// `"server"`, `"memory"`, `"fallback"`, `"allotment"` or `"share"`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
             Self::Memory => "memory",
             Self::Fallback => "fallback",
+            Self::Allotment => "allotment",
+            Self::Share => "share",
         }
     }
 }

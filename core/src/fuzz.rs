@@ -131,6 +131,7 @@ fn fuzz_replies() {
         cluster: false,
         default_timeout: 1_500_000,
         request_lifetime: 60_000_000,
+        regions: None,
     };
     let ops = prop::sample::select(Op::ALL.to_vec());
     let reply = prop::collection::vec(number(), 0..9);

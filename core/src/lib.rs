@@ -71,6 +71,7 @@ mod plan;
 #[cfg_attr(not(feature = "internal"), allow(unreachable_pub, reason = "for the lab"))]
 mod random;
 mod redis;
+mod regions;
 mod request;
 mod reservation;
 pub mod rules;

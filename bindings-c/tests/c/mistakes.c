@@ -55,7 +55,15 @@ static bool is_for_c(json_t *vector) {
     return !only;
 }
 
+/* An object as JSON text, in room of the caller. */
+static const char *object(json_t *value, char room[TEXT_SIZE]) {
+    size_t length = json_dumpb(value, room, TEXT_SIZE - 1, 0);
+    room[length < TEXT_SIZE ? length : TEXT_SIZE - 1] = '\0';
+    return room;
+}
+
 static void set_options(json_t *vector, sluicegate_options *options) {
+    static char regions[TEXT_SIZE], parts[TEXT_SIZE];
     const char *name;
     json_t *value;
     json_object_foreach(json_object_get(vector, "options"), name, value) {
@@ -85,6 +93,12 @@ static void set_options(json_t *vector, sluicegate_options *options) {
             options->fallback = given;
         else if (strcmp(name, "request_id_seconds") == 0)
             options->request_id_seconds = number;
+        else if (strcmp(name, "region") == 0)
+            options->region = given;
+        else if (strcmp(name, "regions") == 0)
+            options->regions = object(value, regions);
+        else if (strcmp(name, "region_parts") == 0)
+            options->region_parts = object(value, parts);
         else
             fail("the runner knows no option", name);
     }

@@ -56,6 +56,9 @@ class AsyncRateLimiter:
         identifier_secret: str | None = None,
         max_keys: int | None = None,
         request_id_seconds: int = 60,
+        regions: Mapping[str, str] | None = None,
+        region: str | None = None,
+        region_parts: Mapping[str, float] | None = None,
     ) -> Connecting[AsyncRateLimiter]:
         """Opens a limiter; to be awaited, or entered by `async with`."""
         options = Options(
@@ -76,6 +79,9 @@ class AsyncRateLimiter:
             identifier_secret=identifier_secret,
             max_keys=max_keys,
             request_id_seconds=request_id_seconds,
+            regions=regions,
+            region=region,
+            region_parts=region_parts,
         )
         return Connecting(lambda: AsyncRateLimiter._open(options))
 

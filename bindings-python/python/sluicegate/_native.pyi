@@ -117,7 +117,7 @@ class Decision:
         """Whether nothing but rules in shadow decided."""
 
     @property
-    def source(self) -> Literal["server", "memory", "fallback"]:
+    def source(self) -> Literal["server", "memory", "fallback", "allotment", "share"]:
         """Who decided."""
 
     @property
@@ -359,6 +359,9 @@ class RateLimiter:
         identifier_secret: str | None = None,
         max_keys: int | None = None,
         request_id_seconds: int = 60,
+        regions: Mapping[str, str] | None = None,
+        region: str | None = None,
+        region_parts: Mapping[str, float] | None = None,
     ) -> RateLimiter: ...
     def check(
         self,
@@ -648,6 +651,9 @@ class Options:
         identifier_secret: str | None = None,
         max_keys: int | None = None,
         request_id_seconds: int = 60,
+        regions: Mapping[str, str] | None = None,
+        region: str | None = None,
+        region_parts: Mapping[str, float] | None = None,
     ) -> Options: ...
 
 @final

@@ -11,7 +11,7 @@ use super::tasks::Tasks;
 use super::timers::Timers;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limiter::{AsyncRateLimiter, Builder, Sleeper};
-use crate::redis::{Hub, LONGEST_SPIN, LoopHost, Spin, no_thread};
+use crate::redis::{Host, Hub, LONGEST_SPIN, LoopHost, Spin, no_thread};
 use crate::sync::inbox::Inbox;
 use crate::sync::lock::Mutex;
 
@@ -21,9 +21,11 @@ pub(super) const OPENED: u64 = 0;
 pub(super) struct Runner {
     /// The limiter once it is connected, or why there is none.
     limiter: OnceLock<Result<Arc<AsyncRateLimiter>>>,
-    /// The connections, as soon as there are any.
+    /// The connections, as soon as there are any: those to the near servers.
     hub: OnceLock<Arc<Hub>>,
     host: Arc<LoopHost>,
+    /// Those to the servers of other regions.
+    far: OnceLock<Vec<(Arc<LoopHost>, Arc<Hub>)>>,
     tasks: Tasks,
     timers: Timers,
     /// Answers that the loop has yet to fetch.
@@ -47,6 +49,7 @@ impl Runner {
         let host = Arc::new(LoopHost::default());
         Arc::new(Self {
             hub: OnceLock::new(),
+            far: OnceLock::new(),
             limiter: OnceLock::new(),
             tasks: Tasks::new(Arc::clone(&host)),
             timers: Timers::new(Arc::clone(&host)),
@@ -73,8 +76,18 @@ impl Runner {
         let this = Arc::clone(self);
         self.has_thread.store(true, Ordering::Release);
         self.spawn(move || {
-            match builder.open_on(Some(this.host.clone()), this.sleeper()) {
-                Ok(limiter) => this.connect(Arc::new(limiter)),
+            let hosts = Mutex::new(Vec::new());
+            // The near servers come first.
+            let next = || -> Arc<dyn Host> {
+                let mut hosts = hosts.lock();
+                let is_near = hosts.is_empty();
+                let host = if is_near { Arc::clone(&this.host) } else { Arc::new(this.host.beside()) };
+                hosts.push(Arc::clone(&host));
+                host
+            };
+            let opened = builder.open_on(Some(&next), this.sleeper());
+            match opened {
+                Ok(limiter) => this.connect(Arc::new(limiter), std::mem::take(&mut *hosts.lock())),
                 Err(error) => this.opened(Err(error)),
             }
             this.serve();
@@ -82,9 +95,11 @@ impl Runner {
         .map_err(|error| no_files(&error))
     }
 
-    fn connect(self: &Arc<Self>, limiter: Arc<AsyncRateLimiter>) {
-        if let Some(hub) = limiter.hub() {
-            let _ = self.hub.set(Arc::clone(hub));
+    fn connect(self: &Arc<Self>, limiter: Arc<AsyncRateLimiter>, hosts: Vec<Arc<LoopHost>>) {
+        let mut links = hosts.into_iter().zip(limiter.hubs());
+        if let Some((_, hub)) = links.next() {
+            let _ = self.hub.set(hub);
+            let _ = self.far.set(links.collect());
         }
         let this = Arc::clone(self);
         let connecting = async move {
@@ -153,10 +168,14 @@ impl Runner {
         }
     }
 
+    /// The connections, and what watches them.
+    fn links(&self) -> impl Iterator<Item = (&Arc<LoopHost>, &Arc<Hub>)> {
+        let near = self.hub.get().map(|hub| (&self.host, hub));
+        near.into_iter().chain(self.far.get().into_iter().flatten().map(|(host, hub)| (host, hub)))
+    }
+
     fn flush(&self) {
-        if let Some(hub) = self.hub.get() {
-            self.host.flush_dirty(hub);
-        }
+        self.links().for_each(|(host, hub)| host.flush_dirty(hub));
     }
 
     pub(super) fn cancel(&self, token: u64) -> bool {
@@ -173,7 +192,7 @@ impl Runner {
 
     /// Whether the server has yet to answer something that nobody waits for.
     pub(super) fn is_releasing(&self) -> bool {
-        self.hub.get().is_some_and(|hub| hub.is_releasing())
+        self.links().any(|(_, hub)| hub.is_releasing())
     }
 
     pub(super) fn close(&self) {
@@ -208,9 +227,7 @@ impl Runner {
     pub(super) fn end_file(&self) {
         self.has_file.store(false, Ordering::Release);
         self.host.close_file();
-        if let Some(hub) = self.hub.get() {
-            hub.abort();
-        }
+        self.links().for_each(|(_, hub)| hub.abort());
     }
 
     /// Whether no call is under way.
@@ -233,9 +250,7 @@ impl Runner {
 
     fn take_turn(&self) -> Vec<Completion> {
         self.tasks.look();
-        if let Some(hub) = self.hub.get() {
-            self.host.turn(hub);
-        }
+        self.links().for_each(|(host, hub)| host.turn(hub));
         self.go_on()
     }
 
@@ -271,15 +286,13 @@ impl Runner {
         let now = Instant::now();
         self.tasks.look();
         self.timers.expire(now);
-        if let Some(hub) = self.hub.get() {
-            hub.expire(now);
-        }
+        self.links().for_each(|(_, hub)| hub.expire(now));
         self.go_on()
     }
 
     /// How long until a sleep or the time of a call ends.
     fn next(&self) -> Option<Duration> {
-        let calls = self.hub.get().and_then(|hub| hub.deadline());
+        let calls = self.links().filter_map(|(_, hub)| hub.deadline());
         let next = self.timers.next().into_iter().chain(calls).min();
         next.map(|next| next.saturating_duration_since(Instant::now()))
     }

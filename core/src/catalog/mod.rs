@@ -290,18 +290,32 @@ impl ReadyRule {
         Some(self.with_stored(stated, stored))
     }
 
-    /// The policy of one of `instances` that share a limit evenly, or the `amount` that a call gave in its place; `None` where
-    /// that leaves less than 1. A burst is shared likewise, and at least 1.
-    pub(crate) fn share(&self, limit: &ReadyLimit, amount: Option<u64>, instances: u32) -> Option<Policy> {
+    /// The policy of a share of a limit, or of the `amount` that a call gave in its place; `None` where that leaves less than
+    /// 1. A burst is shared likewise, and at least 1.
+    pub(crate) fn share(&self, limit: &ReadyLimit, amount: Option<u64>, share: f64) -> Option<Policy> {
+        let shared = self.shared(limit, amount, share)?;
+        (shared.0.limit >= 1.0).then(|| Policy::new(&shared.1, &shared.0, None))
+    }
+
+    /// The same of the part of a region, which has at least 1.
+    pub(crate) fn part(&self, limit: &ReadyLimit, amount: Option<u64>, part: f64) -> Policy {
+        let shared = self.shared(limit, amount, part);
+        shared.map_or_else(
+            || limit.policy.clone(),
+            |(limit, rule)| Policy::new(&rule, &Limit { limit: limit.limit.max(1.0), ..limit }, None),
+        )
+    }
+
+    fn shared(&self, limit: &ReadyLimit, amount: Option<u64>, share: f64) -> Option<(Limit, Rule)> {
         let at = self.limits.iter().position(|known| std::ptr::eq(known, limit))?;
         let stated = self.rule.limits.get(at)?;
-        let whole = amount.map_or(stated.limit, |amount| amount as f64);
-        let share = (whole / f64::from(instances) + 1e-9).floor();
+        let of = |whole: f64| (whole * share + 1e-9).floor();
         let mut rule = Rule::clone(&self.rule);
         if let Algorithm::Gcra { burst: Some(burst), .. } = &mut rule.algorithm {
-            *burst = (*burst / u64::from(instances)).max(1);
+            *burst = (of(*burst as f64) as u64).max(1);
         }
-        (share >= 1.0).then(|| Policy::new(&rule, &Limit { limit: share, ..*stated }, None))
+        let whole = amount.map_or(stated.limit, |amount| amount as f64);
+        Some((Limit { limit: of(whole), ..*stated }, rule))
     }
 
     /// Refuses a change by hand that the rule does not allow, or whose numbers make no sense.

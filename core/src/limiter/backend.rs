@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::driver::Driver;
 use super::memory::InMemory;
+use super::servers::Servers;
 use super::shared::Shared;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
@@ -19,7 +20,7 @@ pub(super) struct Limiter<D> {
 
 pub(super) enum Backend<D> {
     Memory(InMemory),
-    Server(Box<D>),
+    Server(Box<Servers<D>>),
 }
 
 /// A limiter, by where it decides. Both kinds have a method for each call.
@@ -38,7 +39,9 @@ pub(super) struct MemoryCalls<'a> {
 /// What calls do on a server: futures of its driver.
 pub(super) struct ServerCalls<'a, D> {
     pub(super) shared: &'a Shared,
+    /// The near one.
     pub(super) server: &'a D,
+    pub(super) servers: &'a Servers<D>,
 }
 
 impl<D> Clone for ServerCalls<'_, D> {
@@ -55,7 +58,7 @@ impl<D: Driver> Limiter<D> {
         let shared = &self.shared;
         match &self.backend {
             Backend::Memory(memory) => Calls::Memory(MemoryCalls { shared, memory }),
-            Backend::Server(server) => Calls::Server(ServerCalls { shared, server }),
+            Backend::Server(servers) => Calls::Server(ServerCalls { shared, server: &servers.near, servers }),
         }
     }
 
@@ -73,7 +76,7 @@ impl<D: Driver> Limiter<D> {
     pub(super) fn ensure_open(&self) -> Result<()> {
         match &self.backend {
             Backend::Memory(memory) => memory.ensure_open(),
-            Backend::Server(server) => server.ensure_open(),
+            Backend::Server(servers) => servers.near.ensure_open(),
         }
     }
 
@@ -81,7 +84,7 @@ impl<D: Driver> Limiter<D> {
     pub(super) fn unruled(&self) -> Result<Decision> {
         let source = match &self.backend {
             Backend::Memory(memory) => memory.ensure_open().map(|()| Source::Memory),
-            Backend::Server(server) => server.usable().map(|()| Source::Server),
+            Backend::Server(servers) => servers.near.usable().map(|()| Source::Server),
         };
         source.map(Decision::unruled)
     }
@@ -90,7 +93,7 @@ impl<D: Driver> Limiter<D> {
     pub(super) fn prometheus(&self) -> String {
         let servers = match &self.backend {
             Backend::Memory(_) => Vec::new(),
-            Backend::Server(server) => server.servers(),
+            Backend::Server(servers) => servers.all().flat_map(Driver::servers).collect(),
         };
         let catalog = self.catalog();
         Exposition::of(&self.shared.metrics, &catalog.counters(), &servers, catalog.rules().version())
@@ -101,7 +104,7 @@ impl<D: Driver> Limiter<D> {
         timeout.map_or(Ok(()), |timeout| validate_time("timeout", timeout))?;
         match &self.backend {
             Backend::Memory(_) => Ok(()),
-            Backend::Server(server) => server.ping(server.deadline(timeout)).await,
+            Backend::Server(servers) => servers.near.ping(servers.near.deadline(timeout)).await,
         }
     }
 
@@ -109,7 +112,7 @@ impl<D: Driver> Limiter<D> {
         self.shared.rules.close();
         match &self.backend {
             Backend::Memory(memory) => memory.close(),
-            Backend::Server(server) => server.close(),
+            Backend::Server(servers) => servers.close(),
         }
     }
 }

@@ -20,11 +20,11 @@ impl AsyncRateLimiter {
         self.limiter.is_in_memory()
     }
 
-    /// The connections, if there are any.
-    pub(crate) fn hub(&self) -> Option<&Arc<Hub>> {
+    /// The connections, if there are any: those of the near server first.
+    pub(crate) fn hubs(&self) -> Vec<Arc<Hub>> {
         match &self.limiter.backend {
-            Backend::Server(tasks) => Some(&tasks.redis.hub),
-            Backend::Memory(_) => None,
+            Backend::Server(servers) => servers.all().map(|tasks| Arc::clone(&tasks.redis.hub)).collect(),
+            Backend::Memory(_) => Vec::new(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::backend;
 use super::fallback::FallbackState;
 use super::memory::InMemory;
+use super::servers::Servers;
 use super::shared::Shared;
 #[cfg(feature = "bridge")]
 use super::sleeper::Sleeper;
@@ -21,10 +22,12 @@ use crate::options::{
 use crate::options::{OptionValue, taken, unknown, value_type};
 #[cfg(feature = "bridge")]
 use crate::redis::Host;
-use crate::redis::{AsyncRedis, Backend, BlockingRedis};
+use crate::redis::{AsyncRedis, Backend, BlockingRedis, RedisUrl};
+use crate::regions::RegionMap;
 use crate::rules::Fallback;
 use crate::sequence::CallSettings;
 use crate::sources::{Origin, RuleSource, TlsFiles};
+use crate::text::words::quote;
 
 /// Options of a limiter. Nothing is validated before [`build`](Self::build) or
 /// [`connect`](Self::connect).
@@ -83,10 +86,11 @@ impl Builder {
         let backend = match Backend::parse(&self.url.0)? {
             Backend::Memory => backend::Backend::Memory(self.in_memory()),
             Backend::Redis(url) => {
-                backend::Backend::Server(BlockingRedis::new(&url, &self.connection)?.into())
+                let servers = self.servers(&url, |url| BlockingRedis::new(url, &self.connection))?;
+                backend::Backend::Server(servers.into())
             }
         };
-        let (fallback, clock) = (self.fallback_state()?, self.options.clock.clone());
+        let (fallback, clock) = (self.fallback_state(&wire)?, self.options.clock.clone());
         Ok(RateLimiter::new(Shared::new(self.rules.open()?, wire, fallback, clock), backend))
     }
 
@@ -97,7 +101,14 @@ impl Builder {
     /// [`ErrorKind::Server`] when no connection can be made.
     pub async fn connect(mut self) -> Result<AsyncRateLimiter> {
         let wire = self.prepare()?;
-        let (fallback, in_memory) = (self.fallback_state()?, self.in_memory());
+        let (fallback, in_memory) = (self.fallback_state(&wire)?, self.in_memory());
+        let near = Backend::parse(&self.url.0)?;
+        let servers = match &near {
+            Backend::Memory => None,
+            Backend::Redis(url) => Some(self.servers(url, |url| {
+                Ok(Tasks { redis: AsyncRedis::open(url, &self.connection)?, sleeper: None })
+            })?),
+        };
         let rules = if self.rules.is_fixed() {
             self.rules.open()?
         } else {
@@ -105,34 +116,38 @@ impl Builder {
             opening.await.map_err(|error| Error::new(ErrorKind::Connection, format!("rules: {error}")))??
         };
         let shared = Shared::new(rules, wire, fallback, self.options.clock);
-        let backend = match Backend::parse(&self.url.0)? {
-            Backend::Memory => backend::Backend::Memory(in_memory),
-            Backend::Redis(url) => {
-                let redis = AsyncRedis::open(&url, &self.connection)?;
+        let backend = match servers {
+            None => backend::Backend::Memory(in_memory),
+            Some(servers) => {
+                let redis = &servers.near.redis;
                 let tried = redis.ping(redis.deadline(None)).await;
                 shared.tolerates(tried)?;
-                backend::Backend::Server(Tasks { redis, sleeper: None }.into())
+                backend::Backend::Server(servers.into())
             }
         };
         Ok(AsyncRateLimiter::new(shared, backend, None))
     }
 
-    /// An async limiter on an event loop that is not Rust's. Loads the rules; opens no connection.
+    /// An async limiter on an event loop that is not Rust's. Loads the rules; opens no connection. `host` makes what carries the
+    /// connections to the servers of one region.
     #[cfg(feature = "bridge")]
     pub(crate) fn open_on(
         mut self,
-        host: Option<Arc<dyn Host>>,
+        host: Option<&dyn Fn() -> Arc<dyn Host>>,
         sleeper: Arc<dyn Sleeper>,
     ) -> Result<AsyncRateLimiter> {
         let wire = self.prepare()?;
         let backend = match (Backend::parse(&self.url.0)?, host) {
             (Backend::Redis(url), Some(host)) => {
-                let redis = AsyncRedis::on(&url, &self.connection, host)?;
-                backend::Backend::Server(Tasks { redis, sleeper: Some(Arc::clone(&sleeper)) }.into())
+                let servers = self.servers(&url, |url| {
+                    let redis = AsyncRedis::on(url, &self.connection, host())?;
+                    Ok(Tasks { redis, sleeper: Some(Arc::clone(&sleeper)) })
+                })?;
+                backend::Backend::Server(servers.into())
             }
             _ => backend::Backend::Memory(self.in_memory()),
         };
-        let (fallback, clock) = (self.fallback_state()?, self.options.clock.clone());
+        let (fallback, clock) = (self.fallback_state(&wire)?, self.options.clock.clone());
         let shared = Shared::new(self.rules.open()?, wire, fallback, clock);
         Ok(AsyncRateLimiter::new(shared, backend, Some(sleeper)))
     }
@@ -140,8 +155,9 @@ impl Builder {
     /// Whether connecting takes no time, as there is nothing to connect to; validates everything.
     #[cfg(feature = "bridge")]
     pub(crate) fn is_immediate(&self) -> Result<bool> {
-        self.clone().prepare()?;
-        Ok(matches!(Backend::parse(&self.url.0)?, Backend::Memory) && self.rules.is_fixed())
+        let mut prepared = self.clone();
+        prepared.prepare()?;
+        Ok(matches!(Backend::parse(&prepared.url.0)?, Backend::Memory) && self.rules.is_fixed())
     }
 
     fn tls_files(&self) -> TlsFiles {
@@ -162,6 +178,7 @@ impl Builder {
         let secret = self.options.identifier_secret.as_ref().map(|secret| secret.0.as_str());
         self.rules.cache.clone_from(&self.options.rules_cache);
         self.rules.secrets = SecretNames::new(secret)?;
+        let regions = self.region_map()?;
         let backend = Backend::parse(&self.url.0)?;
         let has_tls = matches!(&backend, Backend::Redis(url) if url.tls);
         if let Some(source) = self.rules.source.with_tls(&self.tls_files()) {
@@ -183,28 +200,74 @@ impl Builder {
             }
             Backend::Redis(_) => {}
         }
-        let cluster = matches!(&backend, Backend::Redis(url) if url.is_cluster());
+        let is_cluster =
+            |url: &str| Ok(matches!(Backend::parse(url)?, Backend::Redis(url) if url.is_cluster()));
+        let far = self.options.regions.iter().flatten().map(|(_, url)| is_cluster(&url.0));
+        let cluster = far.chain([is_cluster(&self.url.0)]).collect::<Result<Vec<_>>>()?.contains(&true);
         let default_timeout = self.connection.connect_timeout + self.connection.response_timeout;
         Ok(CallSettings {
             prefix: self.options.prefix.clone(),
             cluster,
             default_timeout: default_timeout.as_micros() as Micros,
             request_lifetime: self.request_lifetime(),
+            regions,
         })
+    }
+
+    /// The regions that the options state. The URL becomes that of the own one.
+    fn region_map(&mut self) -> Result<Option<Arc<RegionMap>>> {
+        let LimiterOptions { regions, region, region_parts, .. } = &self.options;
+        let Some(urls) = regions else {
+            let alone = [("region", region.is_some()), ("region_parts", region_parts.is_some())];
+            let alone = alone.into_iter().find(|(_, is_given)| *is_given);
+            let needs = |(name, _)| Err(invalid(&format!("{name}: needs the option regions")));
+            return alone.map_or(Ok(None), needs);
+        };
+        let map = RegionMap::new(urls, region.as_deref(), region_parts.as_ref())?;
+        let own = region.as_ref().and_then(|region| urls.get(region)).map_or("", |url| &url.0);
+        if !self.url.0.is_empty() && self.url.0 != own {
+            return Err(invalid(
+                "regions: the URL of the limiter has to be that of its own region, or empty",
+            ));
+        }
+        let mut known: Vec<(&str, RedisUrl)> = Vec::new();
+        for (name, url) in urls {
+            let backend = Backend::parse(&url.0)
+                .map_err(|error| invalid(&format!("regions: {}: {}", quote(name), error.message())))?;
+            let Backend::Redis(url) = backend else {
+                return Err(invalid(&format!("regions: {}: memory:// is nobody else's", quote(name))));
+            };
+            if let Some((other, _)) = known.iter().find(|(_, other)| other.has_server_of(&url)) {
+                let both = format!("{} and {}", quote(other), quote(name));
+                return Err(invalid(&format!("regions: {both} have the same server; each needs its own")));
+            }
+            known.push((name, url));
+        }
+        self.url = Hidden(own.to_owned());
+        Ok(Some(Arc::new(map)))
+    }
+
+    /// The near servers, and those of other regions.
+    fn servers<D>(&self, near: &RedisUrl, open: impl Fn(&RedisUrl) -> Result<D>) -> Result<Servers<D>> {
+        let far = self.options.regions.iter().flatten().map(|(name, url)| match Backend::parse(&url.0)? {
+            Backend::Redis(url) if Some(name) != self.options.region.as_ref() => open(&url).map(Some),
+            _ => Ok(None),
+        });
+        Servers::new(open(near)?, far)
     }
 
     fn request_lifetime(&self) -> Micros {
         self.options.request_id_seconds as Micros * 1_000_000
     }
 
-    fn fallback_state(&self) -> Result<FallbackState> {
+    fn fallback_state(&self, wire: &CallSettings) -> Result<FallbackState> {
         let word = &self.options.fallback;
         let default = Fallback::named(word).ok_or_else(|| {
             invalid(&format!("fallback {word:?}: must be \"error\", \"allow\", \"deny\" or \"local\""))
         })?;
         let probe = self.connection.breaker_probe.as_micros() as Micros;
         let local = InMemory::new(self.options.clock.clone(), None, self.request_lifetime());
-        Ok(FallbackState::new(default, self.options.instances, probe, local))
+        Ok(FallbackState::new(default, self.options.instances, probe, wire.regions.clone(), local))
     }
 
     fn in_memory(&self) -> InMemory {

@@ -6,8 +6,9 @@ use super::driver::Driver;
 use crate::algorithm::HoldId;
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
-use crate::error::Result;
-use crate::plan::{Form, Op, Plan, RawDecision, answer};
+use crate::error::{Error, Result};
+use crate::plan::{Charge, Form, Op, Plan, RawDecision, answer};
+use crate::redis::CallDeadline;
 use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::sequence::Decided;
 
@@ -190,12 +191,20 @@ impl<D: Driver> ServerCalls<'_, D> {
         id: HoldId,
         wants_forecast: bool,
     ) -> Result<Decided> {
+        let deadline = self.server.deadline(plan.timeout);
         let mut sequence = self.shared.sequence(plan, op, id);
         if wants_forecast {
             sequence.want_forecast();
         }
-        self.drive(&mut sequence, self.server.deadline(plan.timeout)).await;
-        match sequence.finish() {
+        self.drive(&mut sequence, deadline).await;
+        let cut_off = sequence.cut_off();
+        let mut decided = sequence.finish();
+        if let (Some(region), Err(error)) = (cut_off, &decided)
+            && can_be_by_part(plan, op, error)
+        {
+            decided = D::apart(self.by_part(plan, op, region, deadline)).await;
+        }
+        match decided {
             Ok(decided) => {
                 self.shared.fallback.ended();
                 Ok(decided)
@@ -206,4 +215,35 @@ impl<D: Driver> ServerCalls<'_, D> {
             }),
         }
     }
+
+    /// Decides by the part that this region has of limits whose region in charge is cut off.
+    async fn by_part(
+        self,
+        plan: &Plan<'_>,
+        op: Op,
+        region: usize,
+        deadline: CallDeadline,
+    ) -> Result<Decided> {
+        let wire = &self.shared.wire;
+        let part = wire.regions.as_ref().map_or(1.0, |regions| regions.own_part());
+        let mut cut_off = vec![region];
+        loop {
+            let is_cut_off =
+                |charge: &Charge<'_>| wire.region_of(charge).is_some_and(|region| cut_off.contains(&region));
+            let parts = plan.by_part(part, is_cut_off);
+            let mut sequence = self.shared.sequence(&parts, op, HoldId::default());
+            self.drive(&mut sequence, deadline).await;
+            match (sequence.cut_off(), sequence.finish()) {
+                (_, Ok(decided)) => return Ok(Decided { source: Source::Share, forecast: None, ..decided }),
+                // Another one, which was not asked before.
+                (Some(next), Err(error)) if can_be_by_part(plan, op, &error) => cut_off.push(next),
+                (_, failed) => return failed,
+            }
+        }
+    }
+}
+
+/// Whether a region may decide by its part what the region in charge could not.
+fn can_be_by_part(plan: &Plan<'_>, op: Op, error: &Error) -> bool {
+    matches!(op, Op::Check | Op::Peek) && error.is_undecided() && plan.request.is_none()
 }

@@ -16,14 +16,14 @@ impl<D: Driver> ServerCalls<'_, D> {
     /// out twice is sent again for as long as there is no answer.
     pub(super) async fn drive(self, conversation: &mut impl ScriptSequence, deadline: CallDeadline) {
         while let Some(call) = conversation.next() {
-            let sent = Instant::now();
+            let (sent, server) = (Instant::now(), self.servers.at(conversation.region()));
             let reply = if let Some(error) = out_of_time(conversation, deadline) {
-                self.server.send_detached(call);
+                server.send_detached(call);
                 Err(error)
             } else if conversation.may_repeat() {
-                D::apart(self.repeat(call, deadline)).await
+                D::apart(repeat(server, call, deadline)).await
             } else {
-                self.server.call(call, deadline).await
+                server.call(call, deadline).await
             };
             if reply.is_ok() {
                 self.shared.metrics.answered(sent.elapsed());
@@ -31,20 +31,20 @@ impl<D: Driver> ServerCalls<'_, D> {
             conversation.feed(reply);
         }
     }
+}
 
-    /// Sends a call until it is answered, as long as there is time.
-    async fn repeat(self, mut call: ScriptCall, deadline: CallDeadline) -> Result<Value> {
-        let mut attempts = Attempts::new(deadline, &call);
-        let reply = loop {
-            let reply = self.server.call(call, deadline).await;
-            let Some((pause, again)) = attempts.next(&reply) else { break reply };
-            if let Err(error) = self.server.pause(pause).await {
-                break Err(error);
-            }
-            call = again;
-        };
-        attempts.last(reply)
-    }
+/// Sends a call until it is answered, as long as there is time.
+async fn repeat<D: Driver>(server: &D, mut call: ScriptCall, deadline: CallDeadline) -> Result<Value> {
+    let mut attempts = Attempts::new(deadline, &call);
+    let reply = loop {
+        let reply = server.call(call, deadline).await;
+        let Some((pause, again)) = attempts.next(&reply) else { break reply };
+        if let Err(error) = server.pause(pause).await {
+            break Err(error);
+        }
+        call = again;
+    };
+    attempts.last(reply)
 }
 
 /// The error of a call whose time is up while it undoes what it did: that still happens, but nobody waits for it.

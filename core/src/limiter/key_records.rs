@@ -132,7 +132,8 @@ impl<D: Driver> ServerCalls<'_, D> {
         let plan = planned(&catalog, check, by_hand)?;
         let call = change(&plan, &self.shared.wire, by_hand, self.shared.now()).ok_or_else(unanswered)?;
         let keys = call.keys.clone();
-        let reply = self.server.call(call, self.server.deadline(plan.timeout)).await;
+        let server = self.servers.at(self.shared.wire.region_of_call(&plan));
+        let reply = server.call(call, server.deadline(plan.timeout)).await;
         let took_effect = changed(&reply.map_err(|error| located_by_hand(error, &plan, keys))?)?;
         self.shared.freed(check);
         Ok(took_effect)

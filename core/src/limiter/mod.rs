@@ -24,6 +24,7 @@ mod requests;
 mod reserving;
 mod resetting;
 mod rest;
+mod servers;
 mod shared;
 mod sleeper;
 mod tasks;

@@ -40,7 +40,7 @@ impl<D: Driver> Drop for ReleaseGuard<'_, D> {
         {
             let mut release = self.calls.shared.ending(&plan, End::Release, (self.ticket.id, id));
             while let Some(call) = release.next() {
-                self.calls.server.send_detached(call);
+                self.calls.servers.at(release.region()).send_detached(call);
                 release.feed(Ok(Value::Int(0)));
             }
             self.calls.shared.freed_by(&plan, End::Release);

@@ -129,9 +129,10 @@ impl<D: Driver> ServerCalls<'_, D> {
         let deadline = *deadline.get_or_insert_with(|| self.server.deadline(plan.timeout));
         let reset = reset(&plan, &self.shared.wire, self.shared.now());
         let keys = reset.keys();
+        let server = self.servers.at(self.shared.wire.region_of_call(&plan));
         let done = match reset {
-            Reset::Delete(names) => self.server.delete(&names, deadline).await,
-            Reset::Forget(call) => self.server.call(call, deadline).await.map(drop),
+            Reset::Delete(names) => server.delete(&names, deadline).await,
+            Reset::Forget(call) => server.call(call, deadline).await.map(drop),
         };
         done.map_err(|error| located_by_hand(error, &plan, keys))?;
         self.shared.freed(check);

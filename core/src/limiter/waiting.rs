@@ -150,9 +150,9 @@ impl<D: Driver> Limiter<D> {
             (Backend::Memory(memory), _) => {
                 attempt_in_memory(memory, &Plan::new(&catalog, checks, op)?, op, form)
             }
-            (Backend::Server(server), _) => {
+            (Backend::Server(servers), _) => {
                 let plan = Plan::new(&catalog, checks, op)?;
-                let calls = ServerCalls { shared: &self.shared, server: &**server };
+                let calls = ServerCalls { shared: &self.shared, server: &servers.near, servers };
                 let decided = calls.decide(&plan, op, HoldId::default(), !self.shared.is_manual()).await?;
                 Ok(attempt_result(&plan, &decided.outcomes, decided.forecast, decided.source, form))
             }

@@ -37,7 +37,8 @@ impl Outcome {
 }
 
 /// Who may decide, in the order of the counters.
-pub(super) const SOURCES: [Source; 3] = [Source::Memory, Source::Server, Source::Fallback];
+pub(super) const SOURCES: [Source; 5] =
+    [Source::Memory, Source::Server, Source::Fallback, Source::Allotment, Source::Share];
 
 /// So many groups of threads count apart: a counter that two processors write to takes longer than a check in memory.
 const STRIPES: usize = 8;
@@ -106,6 +107,8 @@ fn place(source: Source) -> usize {
         Source::Memory => 0,
         Source::Server => 1,
         Source::Fallback => 2,
+        Source::Allotment => 3,
+        Source::Share => 4,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// What is, or may carry, a secret, and so is never printed.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct Hidden(pub(crate) String);
 
 impl fmt::Debug for Hidden {
@@ -18,6 +18,9 @@ macro_rules! type_of {
     (text) => { String };
     (path) => { Option<std::path::PathBuf> };
     (secret) => { Option<$crate::options::Hidden> };
+    (name) => { Option<String> };
+    (urls) => { Option<std::collections::BTreeMap<String, $crate::options::Hidden>> };
+    (numbers) => { Option<std::collections::BTreeMap<String, f64>> };
     (clock) => { Option<$crate::time::clock::ManualClock> };
     (count($type:ty, $($rest:tt)*)) => { $type };
     (optional_count($type:ty, $($rest:tt)*)) => { Option<$type> };
@@ -78,6 +81,9 @@ macro_rules! setter_type {
     (path()) => { impl Into<std::path::PathBuf> };
     (text()) => { impl Into<String> };
     (secret()) => { impl Into<String> };
+    (name()) => { impl Into<String> };
+    (urls()) => { impl IntoIterator<Item = (impl Into<String>, impl Into<String>)> };
+    (numbers()) => { impl IntoIterator<Item = (impl Into<String>, f64)> };
     (clock()) => { $crate::time::clock::ManualClock };
     (optional_count($type:ty, $($rest:tt)*)) => { $type };
     ($($kind:tt)*) => { $crate::options::type_of!($($kind)*) };
@@ -91,6 +97,20 @@ macro_rules! set_to {
     };
     (secret(), $value:expr) => {
         Some($crate::options::Hidden($value.into()))
+    };
+    (name(), $value:expr) => {
+        Some($value.into())
+    };
+    (urls(), $value:expr) => {
+        Some(
+            $value
+                .into_iter()
+                .map(|(name, url)| (name.into(), $crate::options::Hidden(url.into())))
+                .collect(),
+        )
+    };
+    (numbers(), $value:expr) => {
+        Some($value.into_iter().map(|(name, number)| (name.into(), number)).collect())
     };
     (clock(), $value:expr) => {
         Some($value)
@@ -109,6 +129,9 @@ macro_rules! value_type {
     (path()) => { std::path::PathBuf };
     (text()) => { String };
     (secret()) => { String };
+    (name()) => { String };
+    (urls()) => { std::collections::BTreeMap<String, String> };
+    (numbers()) => { std::collections::BTreeMap<String, f64> };
     ($($kind:tt)*) => { $crate::options::setter_type!($($kind)*) };
 }
 

@@ -1,5 +1,6 @@
 //! Options by their names, for bindings to other languages.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,8 +26,8 @@ pub struct OptionSpec {
 pub enum OptionKind {
     /// Text with a default.
     Text,
-    /// Text that is a secret.
-    Secret,
+    /// Text without a default, which may be a secret.
+    OptionalText,
     /// The path of a file.
     Path,
     /// A clock that the caller moves.
@@ -37,12 +38,16 @@ pub enum OptionKind {
     Count(&'static str, u64),
     /// One without a default of its own.
     OptionalCount(&'static str),
+    /// Names, each with a text that may have secrets.
+    Texts,
+    /// Names, each with a number.
+    Numbers,
 }
 
 /// A value as bindings have it. Numbers out of bounds are refused when the limiter is made.
 #[derive(Debug)]
 pub enum OptionValue {
-    /// Of [`OptionKind::Text`] and [`OptionKind::Secret`].
+    /// Of [`OptionKind::Text`] and [`OptionKind::OptionalText`].
     Text(String),
     /// Of [`OptionKind::Path`].
     Path(PathBuf),
@@ -52,6 +57,8 @@ pub enum OptionValue {
     Time(Duration),
     /// Of [`OptionKind::Count`] and [`OptionKind::OptionalCount`].
     Count(f64),
+    /// Of [`OptionKind::Texts`] and [`OptionKind::Numbers`]: an object as JSON text.
+    Object(String),
 }
 
 macro_rules! kind_of {
@@ -59,7 +66,16 @@ macro_rules! kind_of {
         OptionKind::Text
     };
     (secret() = $default:literal) => {
-        OptionKind::Secret
+        OptionKind::OptionalText
+    };
+    (name() = $default:literal) => {
+        OptionKind::OptionalText
+    };
+    (urls() = $default:literal) => {
+        OptionKind::Texts
+    };
+    (numbers() = $default:literal) => {
+        OptionKind::Numbers
     };
     (path() = $default:literal) => {
         OptionKind::Path
@@ -120,6 +136,22 @@ macro_rules! from_value {
     };
 }
 from_value!(Text(String), Path(PathBuf), Clock(ManualClock), Time(Duration),);
+
+macro_rules! object_from_value {
+    ($($type:ty, $right:literal;)*) => {
+        $(
+            impl FromValue for BTreeMap<String, $type> {
+                fn from_value(name: &str, value: OptionValue) -> Result<Option<Self>> {
+                    let OptionValue::Object(text) = value else { return Ok(None) };
+                    // What the reader says of it could show a secret.
+                    let read = serde_json::from_str(&text);
+                    read.map(Some).map_err(|_| refused(name, concat!("must be an object of names and ", $right)))
+                }
+            }
+        )*
+    };
+}
+object_from_value!(String, "URLs"; f64, "numbers";);
 
 macro_rules! count_from_value {
     ($($type:ty)*) => {

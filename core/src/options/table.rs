@@ -54,6 +54,14 @@ macro_rules! limiter_options {
                 /// For how many seconds the answer to a call with a `request_id` is kept, by the limiter's clock: so long
                 /// the call may be repeated. Each id takes some 200 bytes in Redis.
                 request_id_seconds: count(u64, 1..=86_400) = 60;
+                /// The URL of the servers of each region, by its name, for rules with `global`: they are counted over all
+                /// regions. The same in every region. The URL of the limiter is that of its own region, or empty.
+                regions: urls() = "none: rules with `global` count in this region alone";
+                /// The name of the region of this limiter, one of `regions`.
+                region: name() = "none";
+                /// The part of every limit that each region has while it cannot reach the region in charge of a key, by its
+                /// name: above 0, and 1 together at most. Each has 1 of a limit at least.
+                region_parts: numbers() = "equal parts";
             }
         }
     };

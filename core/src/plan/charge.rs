@@ -27,6 +27,8 @@ pub(crate) struct Charge<'a> {
     pub(crate) holder: Option<usize>,
     /// What may stand beside it, as an index of the plan's.
     pub(crate) recorded_key: Option<usize>,
+    /// Whether this region decides by its part, as it cannot reach the one in charge.
+    pub(crate) is_part: bool,
     /// The policy of the first call, where this one repeats it and the rule was changed in between.
     pub(super) first_policy: OnceBox<Policy>,
 }
@@ -143,7 +145,17 @@ impl Charge<'_> {
 
     /// The name of the state in Redis.
     pub(crate) fn name(&self, prefix: &str) -> String {
-        key::name(prefix, &self.rule.rule.id, &self.tag, self.member.as_deref(), &self.limit.suffix)
+        let member = self.member.as_deref();
+        if self.is_part {
+            return key::name(
+                prefix,
+                &self.rule.rule.id,
+                &self.tag,
+                member,
+                &format!("part-{}", self.limit.suffix),
+            );
+        }
+        key::name(prefix, &self.rule.rule.id, &self.tag, member, &self.limit.suffix)
     }
 
     /// The name of the state among those of its limit. A brace ends the tag, for it is escaped inside one.

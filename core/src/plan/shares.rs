@@ -30,6 +30,20 @@ impl<'a> Plan<'a> {
     }
 }
 
+impl<'a> Plan<'a> {
+    /// The same where `is_cut_off`: charged here, by this part of the limit, to states of their own.
+    pub(crate) fn by_part(&self, part: f64, is_cut_off: impl Fn(&Charge<'a>) -> bool) -> Self {
+        let mut plan = self.by(|charge| Some(charge.policy.as_ref().clone()));
+        for (charge, stated) in plan.charges.iter_mut().zip(self.charges.iter()) {
+            if is_cut_off(stated) {
+                charge.policy = Cow::Owned(charge.rule.part(charge.limit, charge.amount, part));
+                (charge.is_part, charge.holder, charge.recorded_key) = (true, None, None);
+            }
+        }
+        plan
+    }
+}
+
 impl<'a> Charge<'a> {
     fn by(&self, policy: Cow<'a, Policy>, group: usize) -> Self {
         Self {
@@ -43,15 +57,16 @@ impl<'a> Charge<'a> {
             group,
             holder: self.holder,
             recorded_key: self.recorded_key,
+            is_part: self.is_part,
             first_policy: OnceBox::new(),
         }
     }
 
-    /// The policy of one of `instances` that share the limit evenly; `None` where that leaves less than 1.
-    pub(crate) fn share(&self, instances: u32) -> Option<Policy> {
-        if instances == 1 {
+    /// The policy of this share of the limit; `None` where that leaves less than 1.
+    pub(crate) fn share(&self, share: f64) -> Option<Policy> {
+        if share >= 1.0 {
             return Some(self.policy.as_ref().clone());
         }
-        self.rule.share(self.limit, self.amount, instances)
+        self.rule.share(self.limit, self.amount, share)
     }
 }

@@ -141,6 +141,7 @@ impl<'a> Target<'a> {
             group,
             holder: holders.iter().copied().find(|&holder| all[holder].scope == limit.scope),
             recorded_key,
+            is_part: false,
             first_policy: OnceBox::new(),
         })
     }

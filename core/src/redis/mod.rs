@@ -36,5 +36,5 @@ pub(crate) use drivers::spin::{LONGEST as LONGEST_SPIN, Spin};
 pub(crate) use drivers::threads::blocking::BlockingRedis;
 #[cfg(feature = "bridge")]
 pub(crate) use errors::{forked, no_thread};
-pub(crate) use settings::url::Backend;
+pub(crate) use settings::url::{Backend, RedisUrl};
 pub(crate) use wire::command::{Attempts, CallDeadline};

@@ -193,6 +193,12 @@ impl RuleBuilder {
         self.set("fallback", fallback.name())
     }
 
+    /// The limit holds over all regions of a limiter; another region than the one in charge of a key may use what it lends for
+    /// `max_age`.
+    pub fn global(self, max_age: Duration) -> Self {
+        self.set("global", json!({ "max_age_ms": max_age.as_secs_f64() * 1e3 }))
+    }
+
     /// Lower numbers are decided and reported first.
     pub fn priority(self, priority: i64) -> Self {
         self.set("priority", priority)

@@ -8,6 +8,7 @@ mod comments;
 mod document;
 mod fallback;
 mod fields;
+mod global;
 mod id;
 mod identifier;
 mod json;

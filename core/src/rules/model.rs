@@ -31,6 +31,9 @@ pub struct Rule {
     pub block: Option<Block>,
     /// Limits of single keys may be stored.
     pub overrides: bool,
+    /// The limit holds over all regions: how long another region may use what the one in charge of a key lends it, in
+    /// microseconds. `None`: each region counts by itself.
+    pub global_us: Option<u64>,
     /// Decide and count, but always admit.
     pub shadow: bool,
     /// What a call answers that no server can decide; `None`: what the limiter's option of that name says.

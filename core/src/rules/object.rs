@@ -30,6 +30,7 @@ pub(crate) fn object(rule: &Rule) -> Object {
         ("lease_seconds", rule.lease_us.filter(|us| *us != DEFAULT_LEASE_US).map(seconds)),
         ("block", rule.block.as_ref().map(|it| Value::Object(block(it)))),
         ("overrides", present(rule.overrides, true)),
+        ("global", rule.global_us.map(|us| json!({ "max_age_ms": us as f64 / 1e3 }))),
         ("shadow", present(rule.shadow, true)),
         ("fallback", rule.fallback.map(|fallback| json!(fallback.name()))),
         ("priority", Some(json!(rule.priority))),

@@ -5,7 +5,7 @@ use super::fields::{Checked, Fields};
 use super::id::RuleId;
 use super::json::{Json, MAX_WHOLE};
 use super::model::{Algorithm, Rule, Scope};
-use super::{algorithm, block, identifier, limits, matching, table};
+use super::{algorithm, block, global, identifier, limits, matching, table};
 
 const RULE_ID: &str = "1 to 128 of A-Z a-z 0-9 _ . : / -";
 const DEFAULT_IPV6_PREFIX: u8 = 64;
@@ -58,6 +58,7 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
     let lease_us = lease(&fields, algorithm)?;
     let block = block::block(&fields, &limits)?;
     let overrides = block::overrides(&fields, &limits)?;
+    let global_us = global::global(&fields, &limits)?;
     Ok(Rule {
         id: RuleId::from(id),
         description: description.unwrap_or_default().to_owned(),
@@ -69,6 +70,7 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
         lease_us,
         block,
         overrides,
+        global_us,
         shadow: fields.flag("shadow")?,
         fallback: fields.word("fallback", &Fallback::WORDS)?,
         priority: priority(&fields)?,

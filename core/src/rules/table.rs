@@ -74,6 +74,10 @@ const RATES: &[&str] = &[
     "uniform",
     "decay",
 ];
+/// Those that may hold over regions.
+const GLOBALS: &[&str] = &["fixed_window", "gcra", "token_bucket", "leaky_bucket", "uniform"];
+/// A minute.
+pub(super) const MAX_AGE_MS: f64 = 60_000.0;
 const SLOTS: &[&str] = &["sliding_buckets", "decay"];
 const COUNTS: &[&str] = &["fixed_window", "sliding_window", "sliding_buckets", "decay"];
 const TEN_YEARS: f64 = 315_360_000.0;
@@ -189,6 +193,12 @@ pub(super) const RULE: &[Field] = &[
         FieldKind::Word(&["error", "allow", "deny", "local"]),
         "What a call answers that no server can decide. Default: what the limiter's option of that name says.",
     ),
+    field(
+        "global",
+        FieldKind::Object(GLOBAL),
+        "The limit holds over all regions of the limiter. Default: each region counts by itself.",
+    )
+    .only(GLOBALS),
     field("match", FieldKind::Object(MATCH), "Which requests the rule applies to. Default: only by name."),
     field(
         "unless",
@@ -244,6 +254,13 @@ pub(super) const BLOCK: &[Field] = &[
     ),
 ];
 
+/// The fields of `global`.
+pub(super) const GLOBAL: &[Field] = &[field(
+    "max_age_ms",
+    FieldKind::Number(1.0, Some(MAX_AGE_MS)),
+    "How long what is lent to another region may be used, and a denial be remembered there. Default: 2000, or the window.",
+)];
+
 /// The conditions of `match`.
 pub(super) const MATCH: &[Field] = &[
     field(
@@ -285,6 +302,7 @@ pub(super) fn place_inside(name: &str) -> Option<&'static str> {
         _ if is_in(LIMIT) => Some("an entry of \"limits\""),
         _ if is_in(MATCH) => Some("\"match\""),
         _ if is_in(BLOCK) => Some("\"block\""),
+        _ if is_in(GLOBAL) => Some("\"global\""),
         _ => None,
     }
 }

@@ -35,7 +35,7 @@ impl<'a> Ending<'a> {
         (id, call_id): (HoldId, HoldId),
         clock: Option<Micros>,
     ) -> Self {
-        let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
+        let stages = stages::of(plan, wire);
         let clocks = Clocks { manual: clock, server_now: None };
         Self { plan, wire, end, id, call_id, clocks, stages, done: 0, is_held: true, failure: None }
     }
@@ -50,6 +50,11 @@ impl ScriptSequence for Ending<'_> {
     fn next(&self) -> Option<ScriptCall> {
         let part = SlotPart::new(self.plan, self.stages.get(self.done)?);
         Some(part.ending(self.end, (&self.id, &self.call_id), self.clocks, self.wire))
+    }
+
+    fn region(&self) -> Option<usize> {
+        let first = *self.stages.get(self.done)?.first()?;
+        self.wire.region_of(&self.plan.charges[first])
     }
 
     fn is_undoing(&self) -> bool {

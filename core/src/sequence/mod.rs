@@ -63,6 +63,8 @@ pub(crate) struct DecisionSequence<'a> {
     found_held: bool,
     /// Set when a slot failed to answer, while those before it are given back their charges.
     failure: Option<Error>,
+    /// The place of the region where it failed, if that is not the near one.
+    cut_off: Option<usize>,
     /// The state that each charge left behind, and its time; nothing unless it is wanted.
     states: Option<Vec<Option<(State, Micros)>>>,
 }
@@ -87,6 +89,9 @@ pub(crate) trait ScriptSequence {
     /// The script to send next; `None` when there is an answer.
     fn next(&self) -> Option<ScriptCall>;
 
+    /// The place of the region whose server it is for, where that is not the near one.
+    fn region(&self) -> Option<usize>;
+
     /// Whether what is to be sent next takes back what the call has charged.
     fn is_undoing(&self) -> bool;
 
@@ -106,7 +111,7 @@ impl<'a> DecisionSequence<'a> {
         clock: Option<Micros>,
         id: HoldId,
     ) -> Self {
-        let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
+        let stages = stages::of(plan, wire);
         let refusal =
             plan.request.as_deref().filter(|_| stages.len() > 1).map(RequestRecord::of_several_slots);
         let stages = if refusal.is_some() { SmallList::new() } else { stages };
@@ -132,6 +137,7 @@ impl<'a> DecisionSequence<'a> {
             outcomes: gather(plan.charges.iter().map(|_| None)),
             compensations: Vec::new(),
             failure: refusal,
+            cut_off: None,
             states: None,
         }
     }
@@ -184,6 +190,15 @@ impl<'a> DecisionSequence<'a> {
 
     fn recorded_key(&self, charge: &Charge<'_>) -> Option<&'a RecordedKey<'a>> {
         charge.recorded_key.and_then(|recorded_key| self.plan.recorded_keys.get(recorded_key))
+    }
+
+    fn region_of(&self, step: &Step) -> Option<usize> {
+        step.charges.first().and_then(|&index| self.wire.region_of(&self.plan.charges[index]))
+    }
+
+    /// The place of the region whose server failed to decide, where that is not the near one.
+    pub(crate) fn cut_off(&self) -> Option<usize> {
+        self.cut_off
     }
 
     /// What was decided, once there is nothing left to send.
@@ -308,6 +323,11 @@ impl ScriptSequence for DecisionSequence<'_> {
         self.next_by(self.clocks())
     }
 
+    #[inline(always)]
+    fn region(&self) -> Option<usize> {
+        self.region_of(self.pending.first()?)
+    }
+
     fn is_undoing(&self) -> bool {
         self.pending.first().is_some_and(|step| step.charged_at.is_some())
     }
@@ -339,6 +359,7 @@ impl ScriptSequence for DecisionSequence<'_> {
                 let is_mended = step.charges.len() == 1 || step.op == Op::Peek;
                 let error = if is_mended { error } else { error.unmended() };
                 self.failure = Some(located(error, self.plan, &step.charges, self.wire));
+                self.cut_off = self.region_of(&step);
                 // What was to be given back still is, and then whatever was charged since.
                 self.pending.retain(|step| step.charged_at.is_some());
                 self.pending.extend(self.compensations.drain(..).rev());

@@ -2,24 +2,32 @@
 
 use smallvec::smallvec;
 
+use super::step::CallSettings;
 use crate::keys::slots::slot_of;
 use crate::plan::{ENFORCED, Plan, SmallList, gather};
 
 /// One stage with everything: a single server does not mind slots.
 #[inline(always)]
-pub(super) fn together(plan: &Plan<'_>) -> SmallList<SmallList<usize>> {
+fn together(plan: &Plan<'_>) -> SmallList<SmallList<usize>> {
     SmallList::from_buf([gather(0..plan.charges.len())])
 }
 
-/// A stage per hash slot in order of priority; those with nothing but rules in shadow come last, when
+/// The stages of a plan.
+#[inline(always)]
+pub(super) fn of(plan: &Plan<'_>, wire: &CallSettings) -> SmallList<SmallList<usize>> {
+    if wire.cluster || wire.regions.is_some() { apart(plan, wire) } else { together(plan) }
+}
+
+/// A stage per region and hash slot in order of priority; those with nothing but rules in shadow come last, when
 /// it is known whether the others admit.
-pub(super) fn by_slot(plan: &Plan<'_>) -> SmallList<SmallList<usize>> {
-    let mut stages: SmallList<(u16, SmallList<usize>)> = SmallList::new();
+fn apart(plan: &Plan<'_>, wire: &CallSettings) -> SmallList<SmallList<usize>> {
+    let mut stages: SmallList<((Option<usize>, u16), SmallList<usize>)> = SmallList::new();
     for (index, charge) in plan.charges.iter().enumerate() {
-        let slot = slot_of(charge.tag.as_bytes());
-        match stages.iter_mut().find(|stage| stage.0 == slot) {
+        let slot = if wire.cluster { slot_of(charge.tag.as_bytes()) } else { 0 };
+        let place = (wire.region_of(charge), slot);
+        match stages.iter_mut().find(|stage| stage.0 == place) {
             Some((_, charges)) => charges.push(index),
-            None => stages.push((slot, smallvec![index])),
+            None => stages.push((place, smallvec![index])),
         }
     }
     // The sort is stable: of one priority, the first item comes first.

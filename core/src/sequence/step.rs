@@ -1,7 +1,11 @@
 //! One script of a call, and what all scripts of a limiter have in common.
 
+use std::sync::Arc;
+
 use crate::algorithm::Micros;
-use crate::plan::{Op, SmallList};
+use crate::plan::{Charge, Op, Plan, SmallList};
+use crate::regions::RegionMap;
+use crate::rules::Rule;
 use crate::time::clock::SystemClock;
 
 /// Asks for the server's clock.
@@ -17,6 +21,31 @@ pub(crate) struct CallSettings {
     pub(crate) default_timeout: Micros,
     /// How long the answer to a request is kept.
     pub(crate) request_lifetime: Micros,
+    /// Over which limits may hold.
+    pub(crate) regions: Option<Arc<RegionMap>>,
+}
+
+impl CallSettings {
+    /// The place of the region in charge of what is charged, where that is another one.
+    #[inline(always)]
+    pub(crate) fn region_of(&self, charge: &Charge<'_>) -> Option<usize> {
+        if charge.is_part { None } else { self.region_of_key(&charge.rule.rule, &charge.tag) }
+    }
+
+    /// That of a call about one key.
+    pub(crate) fn region_of_call(&self, plan: &Plan<'_>) -> Option<usize> {
+        match (plan.charges.first(), plan.recorded_keys.first()) {
+            (Some(charge), _) => self.region_of(charge),
+            (None, Some(key)) => self.region_of_key(&key.rule.rule, &key.tag),
+            (None, None) => None,
+        }
+    }
+
+    #[inline(always)]
+    fn region_of_key(&self, rule: &Rule, tag: &str) -> Option<usize> {
+        let regions = self.regions.as_ref().filter(|_| rule.global_us.is_some())?;
+        regions.elsewhere(&rule.id, tag)
+    }
 }
 
 /// One script to send: an operation on some of the plan's charges, all in one slot.

@@ -160,6 +160,10 @@ fn id(limiter: &Limiter, other: impl FnOnce() -> Result<Limiter>, vector: &Value
     Ok(id)
 }
 
+fn pairs<'a, T>(object: &'a Value, of: impl Fn(&'a Value) -> Option<T>) -> Vec<(String, T)> {
+    object.as_object().unwrap().iter().map(|(name, value)| (name.clone(), of(value).unwrap())).collect()
+}
+
 fn with_options(mut builder: Builder, vector: &Value) -> Builder {
     for (name, value) in vector["options"].as_object().into_iter().flatten() {
         let number = || value.as_u64().unwrap();
@@ -178,6 +182,9 @@ fn with_options(mut builder: Builder, vector: &Value) -> Builder {
             "fallback" => builder.fallback(text()),
             "instances" => builder.instances(number() as u32),
             "request_id_seconds" => builder.request_id_seconds(number()),
+            "regions" => builder.regions(pairs(value, Value::as_str)),
+            "region" => builder.region(text()),
+            "region_parts" => builder.region_parts(pairs(value, Value::as_f64)),
             other => panic!("the runner knows no option {other}"),
         };
     }

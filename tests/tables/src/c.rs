@@ -118,8 +118,16 @@ impl<'a> Argument<'a> for *const Options {{
 fn set(option: &OptionSpec) -> String {
     let (core, field) = (option.name, name(option));
     let value = match option.kind {
-        OptionKind::Text | OptionKind::Secret | OptionKind::Path => {
-            let kind = if option.kind == OptionKind::Path { "Path" } else { "Text" };
+        OptionKind::Text
+        | OptionKind::OptionalText
+        | OptionKind::Path
+        | OptionKind::Texts
+        | OptionKind::Numbers => {
+            let kind = match option.kind {
+                OptionKind::Path => "Path",
+                OptionKind::Texts | OptionKind::Numbers => "Object",
+                _ => "Text",
+            };
             return format!(
                 "            if let Some(text) = optional_text(options.{field}, \"options.{field}\")? {{\n                \
                  given.push((\"{core}\", OptionValue::{kind}(text.into())));\n            }}\n"
@@ -142,7 +150,11 @@ fn set(option: &OptionSpec) -> String {
 
 fn c_type(option: &OptionSpec) -> &'static str {
     match option.kind {
-        OptionKind::Text | OptionKind::Secret | OptionKind::Path => "*const c_char",
+        OptionKind::Text
+        | OptionKind::OptionalText
+        | OptionKind::Path
+        | OptionKind::Texts
+        | OptionKind::Numbers => "*const c_char",
         OptionKind::Clock => "*const Clock",
         OptionKind::Time(_) => "u64",
         OptionKind::Count(kind, _) | OptionKind::OptionalCount(kind) => kind,

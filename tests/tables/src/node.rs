@@ -22,8 +22,10 @@ fn table() -> String {
     );
     for option in OPTIONS {
         let kind = match option.kind {
-            OptionKind::Text | OptionKind::Secret | OptionKind::Path => "string",
+            OptionKind::Text | OptionKind::OptionalText | OptionKind::Path => "string",
             OptionKind::Clock => "ManualClock",
+            OptionKind::Texts => "Readonly<Record<string, string>>",
+            OptionKind::Numbers => "Readonly<Record<string, number>>",
             OptionKind::Time(_) | OptionKind::Count(..) | OptionKind::OptionalCount(_) => "number",
         };
         text +=
@@ -32,8 +34,9 @@ fn table() -> String {
     text += " */\n\n/** Of every option its name in core and the kind of its value, by its name here. */\nconst OPTIONS = {\n";
     for option in OPTIONS {
         let kind = match option.kind {
-            OptionKind::Text | OptionKind::Secret | OptionKind::Path => "text",
+            OptionKind::Text | OptionKind::OptionalText | OptionKind::Path => "text",
             OptionKind::Clock => "clock",
+            OptionKind::Texts | OptionKind::Numbers => "object",
             OptionKind::Time(_) | OptionKind::Count(..) | OptionKind::OptionalCount(_) => "number",
         };
         text += &format!("  {}: ['{}', '{kind}'],\n", name(option), option.name);

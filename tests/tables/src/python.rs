@@ -41,9 +41,11 @@ pub(crate) fn places() -> Vec<Place> {
 fn parameter(option: &OptionSpec) -> String {
     let kind = match option.kind {
         OptionKind::Text => "str",
-        OptionKind::Secret => "str | None",
+        OptionKind::OptionalText => "str | None",
         OptionKind::Path => "_Path | None",
         OptionKind::Clock => "ManualClock | None",
+        OptionKind::Texts => "Mapping[str, str] | None",
+        OptionKind::Numbers => "Mapping[str, float] | None",
         OptionKind::Time(_) => "float",
         OptionKind::Count(..) => "int",
         OptionKind::OptionalCount(_) => "int | None",
@@ -57,8 +59,11 @@ fn default(option: &OptionSpec) -> String {
         OptionKind::Text => option.default.replace('`', "'"),
         OptionKind::Time(default) => format!("{:?}", default.as_secs_f64()),
         OptionKind::Count(_, default) => default.to_string(),
-        OptionKind::Secret | OptionKind::Path | OptionKind::Clock | OptionKind::OptionalCount(_) => {
-            "None".to_owned()
-        }
+        OptionKind::OptionalText
+        | OptionKind::Path
+        | OptionKind::Clock
+        | OptionKind::OptionalCount(_)
+        | OptionKind::Texts
+        | OptionKind::Numbers => "None".to_owned(),
     }
 }

@@ -2,6 +2,8 @@
 
 mod outage;
 
+use std::sync::Arc;
+
 use self::outage::Outage;
 use super::memory::InMemory;
 use crate::algorithm::{Figures, HoldId, Micros, Policy};
@@ -9,6 +11,7 @@ use crate::catalog::Catalog;
 use crate::decision::Source;
 use crate::error::{Error, Result};
 use crate::plan::{Charge, ENFORCED, End, Op, Outcome, Plan};
+use crate::regions::RegionMap;
 use crate::reservation::Ticket;
 use crate::rules::Fallback;
 use crate::sequence::Decided;
@@ -22,13 +25,21 @@ pub(super) struct FallbackState {
     instances: u32,
     /// After how long the server is tried again, about.
     probe: Micros,
+    /// Of whose limits only the own part counts here.
+    regions: Option<Arc<RegionMap>>,
     local: InMemory,
     outage: Outage,
 }
 
 impl FallbackState {
-    pub(super) fn new(default: Fallback, instances: u32, probe: Micros, local: InMemory) -> Self {
-        Self { default, instances, probe, local, outage: Outage::default() }
+    pub(super) fn new(
+        default: Fallback,
+        instances: u32,
+        probe: Micros,
+        regions: Option<Arc<RegionMap>>,
+        local: InMemory,
+    ) -> Self {
+        Self { default, instances, probe, regions, local, outage: Outage::default() }
     }
 
     /// Whether calls of every rule end with an error.
@@ -90,7 +101,8 @@ impl FallbackState {
     }
 
     fn share(&self, charge: &Charge<'_>) -> Option<Policy> {
-        charge.share(self.instances)
+        let part = self.regions.as_ref().filter(|_| charge.rule.rule.global_us.is_some());
+        charge.share(part.map_or(1.0, |regions| regions.own_part()) / f64::from(self.instances))
     }
 
     fn denied(&self) -> Outcome {

@@ -38,6 +38,17 @@ impl RedisUrl {
         matches!(self.servers, Servers::Cluster(_))
     }
 
+    /// Whether it names a server that another URL names, too.
+    pub(crate) fn has_server_of(&self, other: &Self) -> bool {
+        match (&self.servers, &other.servers) {
+            // The same Sentinels may know several primaries.
+            (Servers::Sentinel(_, service), Servers::Sentinel(_, other)) if service != other => false,
+            (servers, others) => {
+                servers.addresses().iter().any(|address| others.addresses().contains(address))
+            }
+        }
+    }
+
     fn set(&mut self, parameter: &str, value: String) -> Result<()> {
         match (parameter, value.as_str()) {
             ("protocol", "resp2" | "2") => self.resp3 = false,
@@ -64,6 +75,15 @@ pub(in crate::redis) enum Servers {
     Cluster(Vec<Address>),
     /// The Sentinels, and the name of the service whose primary they know.
     Sentinel(Vec<Address>, String),
+}
+
+impl Servers {
+    fn addresses(&self) -> &[Address] {
+        match self {
+            Self::One(address) => std::slice::from_ref(address),
+            Self::Cluster(addresses) | Self::Sentinel(addresses, _) => addresses,
+        }
+    }
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Hash)]

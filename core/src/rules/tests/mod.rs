@@ -102,6 +102,7 @@ fn reads_every_field() {
         lease_us: None,
         block: None,
         overrides: false,
+        global_us: None,
         shadow: true,
         fallback: Some(Fallback::Deny),
         priority: 10,

@@ -50,6 +50,7 @@ fn a_refund_that_fails_does_not_keep_others_from_being_made() {
         cluster: true,
         default_timeout: 1_500_000,
         request_lifetime: 60_000_000,
+        regions: None,
     };
     let checks = ["a", "b", "c", "d"].map(|key| Check::new("r", key));
     let plan = Plan::new(&catalog, &checks, Op::Peek).unwrap();
@@ -82,6 +83,7 @@ fn a_grant_that_leaves_more_than_can_be_counted_is_refused() {
         cluster: false,
         default_timeout: 1_500_000,
         request_lifetime: 60_000_000,
+        regions: None,
     };
     let plan = Plan::new(&catalog, &[Check::new("r", "a")], Op::Peek).unwrap();
     for op in [Op::Check, Op::Peek, Op::Charge] {
@@ -107,6 +109,7 @@ fn a_reply_with_impossible_numbers_is_refused() {
         cluster: false,
         default_timeout: 1_500_000,
         request_lifetime: 60_000_000,
+        regions: None,
     };
     let plan =
         Plan::new(&catalog, &[Check::new("r", "a").with(CheckOptions::new().cost(10))], Op::Peek).unwrap();

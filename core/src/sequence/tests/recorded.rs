@@ -134,6 +134,7 @@ fn several_slots_have_no_record_in_common() {
         cluster,
         default_timeout: 1_500_000,
         request_lifetime: 60_000_000,
+        regions: None,
     };
     let (cluster, single) = (wire(true), wire(false));
     let sequence = DecisionSequence::new(&plan, &cluster, Op::Check, None);
@@ -158,6 +159,7 @@ fn a_record_outlives_the_call() {
             cluster: false,
             default_timeout: 1_500_000,
             request_lifetime: 60_000_000,
+            regions: None,
         };
         let call = DecisionSequence::new(&plan, &wire, Op::Check, None).next().unwrap();
         String::from_utf8(call.args[call.args.len() - 2].to_vec()).unwrap()

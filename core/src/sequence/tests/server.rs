@@ -28,6 +28,7 @@ impl Server {
             cluster: true,
             default_timeout: 1_500_000,
             request_lifetime: 60_000_000,
+            regions: None,
         };
         Self { connection: redis.client().unwrap(), wire, _redis: redis }
     }

@@ -16,12 +16,19 @@ use crate::redis::drivers::multiplexer::{ConnectionId, Need};
 use crate::sync::inbox::Inbox;
 use crate::sync::lock::Mutex;
 
+/// The connections of one multiplexer. Several may be watched by one file.
 #[derive(Default)]
 pub(crate) struct LoopHost {
-    file: Mutex<File>,
-    events: Mutex<Option<Events>>,
+    watch: Arc<Watch>,
     /// The connections that have something to send.
     dirty: Inbox<ConnectionId>,
+}
+
+/// What a loop watches.
+#[derive(Default)]
+struct Watch {
+    file: Mutex<File>,
+    events: Mutex<Option<Events>>,
     /// Another thread has notified the poller.
     notified: AtomicBool,
     hurried: AtomicBool,
@@ -38,9 +45,14 @@ enum File {
 }
 
 impl LoopHost {
+    /// One for another multiplexer, whose connections the same file watches.
+    pub(crate) fn beside(&self) -> Self {
+        Self { watch: Arc::clone(&self.watch), dirty: Inbox::default() }
+    }
+
     /// Opens the file, unless it is open. Answers whether it did.
     pub(crate) fn open(&self) -> io::Result<bool> {
-        let mut file = self.file.lock();
+        let mut file = self.watch.file.lock();
         let is_new = matches!(*file, File::Unopened);
         if is_new {
             *file = File::Open(Arc::new(Poller::new()?));
@@ -58,7 +70,7 @@ impl LoopHost {
 
     /// Closes the file, which nobody watches any more.
     pub(crate) fn close_file(&self) {
-        *self.file.lock() = File::Closed;
+        *self.watch.file.lock() = File::Closed;
     }
 
     /// Makes the file readable, or ends a [`wait`](Self::wait): there is something to take up.
@@ -67,7 +79,7 @@ impl LoopHost {
             // Without room for one more wake, one is under way.
             let _ = poller.notify();
             // Not before: a turn in between would leave the file readable.
-            self.notified.store(true, Ordering::Release);
+            self.watch.notified.store(true, Ordering::Release);
         }
     }
 
@@ -82,16 +94,16 @@ impl LoopHost {
             // Nobody could notify it before: there may be something to take up.
             return;
         }
-        let mut events = self.events.lock();
+        let mut events = self.watch.events.lock();
         let events = events.get_or_insert_with(Events::new);
         events.clear();
-        self.notified.store(false, Ordering::Release);
+        self.watch.notified.store(false, Ordering::Release);
         let _ = poller.wait(events, limit);
     }
 
     /// Takes up what has come on all connections, and sends what is to be sent.
     pub(crate) fn turn(&self, hub: &Arc<Hub>) {
-        if self.notified.load(Ordering::Acquire) {
+        if self.watch.notified.load(Ordering::Acquire) {
             self.wait(Some(Duration::ZERO));
         }
         let connections = hub.lock().connections();
@@ -119,15 +131,15 @@ impl LoopHost {
 
     /// Whether the deadline has come nearer since this was last asked.
     pub(crate) fn take_hurry(&self) -> bool {
-        self.hurried.swap(false, Ordering::AcqRel)
+        self.watch.hurried.swap(false, Ordering::AcqRel)
     }
 
     pub(crate) fn is_hurried(&self) -> bool {
-        self.hurried.load(Ordering::Acquire)
+        self.watch.hurried.load(Ordering::Acquire)
     }
 
     fn poller(&self) -> Option<Arc<Poller>> {
-        match &*self.file.lock() {
+        match &*self.watch.file.lock() {
             File::Open(poller) => Some(Arc::clone(poller)),
             File::Unopened | File::Closed => None,
         }
@@ -200,6 +212,6 @@ impl Host for LoopHost {
     }
 
     fn hurry(&self) {
-        self.hurried.store(true, Ordering::Release);
+        self.watch.hurried.store(true, Ordering::Release);
     }
 }
