@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
@@ -21,6 +22,8 @@ print(limiter.check("a", "b").allowed, limiter.check("a", "b").allowed)
 def run(*command: str | Path, folder: Path) -> str:
     # That it compiles is to be seen, not how fast it is.
     environment = {**os.environ, "CARGO_TARGET_DIR": str(TARGET), "MATURIN_PEP517_ARGS": "--profile dev"}
+    # The time of the files in the archive: Cargo takes old ones for those that it has compiled before.
+    environment["SOURCE_DATE_EPOCH"] = str(int(time.time()))
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=1800, check=False
     )

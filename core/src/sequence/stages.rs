@@ -18,10 +18,13 @@ pub(super) fn of(plan: &Plan<'_>, wire: &CallSettings) -> SmallList<SmallList<us
     if wire.cluster || wire.regions.is_some() { apart(plan, wire) } else { together(plan) }
 }
 
+/// A region, where that is not the own one, and a hash slot.
+type Place = (Option<usize>, u16);
+
 /// A stage per region and hash slot in order of priority; those with nothing but rules in shadow come last, when
 /// it is known whether the others admit.
 fn apart(plan: &Plan<'_>, wire: &CallSettings) -> SmallList<SmallList<usize>> {
-    let mut stages: SmallList<((Option<usize>, u16), SmallList<usize>)> = SmallList::new();
+    let mut stages: SmallList<(Place, SmallList<usize>)> = SmallList::new();
     for (index, charge) in plan.charges.iter().enumerate() {
         let slot = if wire.cluster { slot_of(charge.tag.as_bytes()) } else { 0 };
         let place = (wire.region_of(charge), slot);
