@@ -161,8 +161,8 @@ def test_what_can_be_known_at_the_start_is_refused_then(framework: Any) -> None:
         for stated, kind, message in [
             (("5/minut",), InvalidRuleError, 'did you mean "minute"'),
             (("plam",), UnknownRuleError, 'no rule is called "plam"'),
-            ((), InvalidArgumentError, "a route needs a limit"),
-            ((5,), TypeError, "limits of a route must be a rate"),
+            ((), InvalidArgumentError, "a limit is missing"),
+            ((5,), TypeError, "a limit must be a rate"),
         ]:
             with pytest.raises(kind, match=message):
                 limits(*stated)

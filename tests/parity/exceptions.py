@@ -134,6 +134,7 @@ ALONE = {
     **each("rust", "package", "Result", "the short form that crates have"),
     **each("node", "package", "FastifyRateLimitOptions RateLimitOptions", "types of what are arguments elsewhere"),
     **each("python", "package", "RATE_LIMIT RateLimited RateLimitMixin RouteLimits", "what its frameworks take at their routes"),
+    **each("python", "package", "FunctionLimits", "how Python decorates functions"),
     **each("python", "package", "SluicegateStorage", "what the package limits takes, which only Python has"),
     **each("node", "package", "PeekOptions PingOptions ResetOptions WaitAllOptions WaitOptions", "types of what are arguments elsewhere"),
     **each("node", "package", "ChangeOptions SetLimitOptions", "types of what are arguments elsewhere"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from .._middleware import Headers, Policy, ensure
 from .._native import Check, Decision, Problem, Reserved
@@ -17,6 +17,7 @@ from .keys import Keys, NoAddress
 from .request import RouteRequest
 from .rules import Rule, RouteRules
 
+_T = TypeVar("_T")
 _LOG = logging.getLogger("sluicegate")
 _NO_STORE = ("Cache-Control", "no-store")
 
@@ -35,7 +36,6 @@ class Denial:
         """Those of the answer, but for its type; they are for one client, and for now."""
         names = [(name, value) for name, value in self.problem.headers if name.lower() != "content-type"]
         return names if any(name.lower() == "cache-control" for name, _ in names) else [*names, _NO_STORE]
-
 
     @property
     def detail(self) -> str:
@@ -84,17 +84,17 @@ class Route:
         if hasattr(shared.limiter, "check_all"):
             self._rules.ensure_known(shared.limiter)
 
-    def steps(self, request: RouteRequest) -> Steps:
+    def steps(self, request: RouteRequest) -> Generator[Any, Any, Verdict]:
         """Decides; yields what may have to be awaited."""
         if not self._shared.enabled:
             return Verdict()
         try:
-            verdict = yield from self._decided(request)
+            verdict: Verdict = yield from self._decided(request)
         except HookError as error:
             _LOG.error("%s", error)
             raise
         except (InvalidRuleError, UnknownRuleError) as error:
-            _LOG.error("route %s: %s", request.template, error)
+            _LOG.error("%s: %s", request.where, error)
             raise
         return verdict
 
@@ -113,7 +113,7 @@ class Route:
                 return Verdict()
             return Verdict(denial=Denial(Problem.invalid("the address of the client is not known")))
         try:
-            decision = yield self._call(limiter, rules, checks)
+            decision = yield called(limiter, rules, checks)
         except SluicegateError as error:
             return self._undecided(error)
         return (yield from self._told(decision, request))
@@ -133,19 +133,11 @@ class Route:
         if not callable(stated):
             return stated
         value = yield from self._ask(name, request)
-        return None if value is None and name == "limit" else whole(request.template, name, value)
+        return None if value is None and name == "limit" else whole(request.where, name, value)
 
     def _ask(self, name: str, request: RouteRequest, *more: object) -> Steps:
         hook = getattr(self.hooks, name)
-        return (yield from ask(request.template, name, hook, (*request.arguments, *more), self._shared.passing))
-
-    def _call(self, limiter: Any, rules: list[Rule], checks: list[Check]) -> Any:
-        if any(_has_reservations(rule) for rule in rules):
-            return limiter.reserve_all(checks)
-        if len(checks) == 1:
-            (check,) = checks
-            return limiter.check(check.rule, check.key, cost=check.cost, limit=check.limit)
-        return limiter.check_all(checks)
+        return (yield from ask(request.where, name, hook, (*request.arguments, *more), self._shared.passing))
 
     def _undecided(self, error: SluicegateError) -> Verdict:
         found = self._shared.policy.undecided(error)
@@ -168,6 +160,19 @@ class Route:
         return Verdict(decision=decision, denial=Denial(found, decision, answer))
 
 
+def called(limiter: Any, rules: list[Rule], checks: list[Check], *, wait: float | None = None) -> Any:
+    """Calls the limiter, which waits for room for so many seconds at most, or not at all."""
+    if any(_has_reservations(rule) for rule in rules):
+        return limiter.reserve_all(checks, wait=wait)
+    if len(checks) > 1:
+        return limiter.check_all(checks) if wait is None else limiter.wait_all(checks, timeout=wait)
+    (check,) = checks
+    options = {"cost": check.cost, "limit": check.limit}
+    if wait is None:
+        return limiter.check(check.rule, check.key, **options)
+    return limiter.wait(check.rule, check.key, timeout=wait, **options)
+
+
 def _has_reservations(rule: Rule) -> bool:
     return rule.get("reservations", False) or rule.get("algorithm") == "concurrency"
 
@@ -178,7 +183,7 @@ def _ensure_known(owner: str, options: dict[str, Any]) -> None:
         raise TypeError(f"{owner} has no option {', '.join(sorted(unknown))}")
 
 
-def blocking(steps: Steps) -> Verdict:
+def blocking(steps: Generator[Any, Any, _T]) -> _T:
     """Carries out steps of which none may be awaited."""
     value: Any = None
     throw: BaseException | None = None
@@ -186,8 +191,8 @@ def blocking(steps: Steps) -> Verdict:
         try:
             value = steps.send(value) if throw is None else steps.throw(throw)
         except StopIteration as over:
-            verdict: Verdict = over.value
-            return verdict
+            result: _T = over.value
+            return result
         throw = None
         if inspect.isawaitable(value):
             if inspect.iscoroutine(value):
@@ -195,7 +200,7 @@ def blocking(steps: Steps) -> Verdict:
             throw = CoroutineError("a coroutine cannot be awaited here (use a function that is none, and a RateLimiter)")
 
 
-async def asynchronous(steps: Steps) -> Verdict:
+async def asynchronous(steps: Generator[Any, Any, _T]) -> _T:
     """Carries out steps, and awaits what can be."""
     value: Any = None
     throw: BaseException | None = None
@@ -203,8 +208,8 @@ async def asynchronous(steps: Steps) -> Verdict:
         try:
             value = steps.send(value) if throw is None else steps.throw(throw)
         except StopIteration as over:
-            verdict: Verdict = over.value
-            return verdict
+            result: _T = over.value
+            return result
         throw = None
         if inspect.isawaitable(value):
             try:

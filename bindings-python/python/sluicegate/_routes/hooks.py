@@ -79,7 +79,7 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def ask(route: str, name: str, hook: Hook, arguments: tuple[Any, ...], passing: tuple[type[BaseException], ...]) -> Steps:
+def ask(where: str, name: str, hook: Hook, arguments: tuple[Any, ...], passing: tuple[type[BaseException], ...]) -> Steps:
     """Calls a function of the application. What it raises is its fault, but for what the framework answers with."""
     answers: tuple[type[BaseException], ...] = (*passing, CoroutineError)
     try:
@@ -87,18 +87,18 @@ def ask(route: str, name: str, hook: Hook, arguments: tuple[Any, ...], passing: 
     except answers:
         raise
     except Exception as error:
-        raise HookError(f"route {route}: {name} raised {type(error).__name__}") from error
+        raise HookError(f"{where}: {name} raised {type(error).__name__}") from error
 
 
-def whole(route: str, name: str, value: object) -> int:
+def whole(where: str, name: str, value: object) -> int:
     """A cost or a limit that a function returned."""
     if _is_whole(value) and value >= 1:  # type: ignore[operator]
         return value  # type: ignore[return-value]
     wanted = "a whole number from 1 on"
-    raise HookError(f"route {route}: {name} returned {_shown(value)} (return {wanted}; `skip` exempts requests)")
+    raise HookError(f"{where}: {name} returned {_shown(value)} (return {wanted}; `skip` exempts requests)")
 
 
-def name_of(route: str, hook: str, value: object) -> str | tuple[str, ...]:
+def name_of(where: str, hook: str, value: object) -> str | tuple[str, ...]:
     """Whom a function named: a text, a number or several texts."""
     if _is_whole(value):
         return str(value)
@@ -107,7 +107,7 @@ def name_of(route: str, hook: str, value: object) -> str | tuple[str, ...]:
     if isinstance(value, (list, tuple)) and value and all(isinstance(part, str) and part for part in value):
         return tuple(value)
     wanted = "return a text that is not empty, a number, or a list of texts; `skip` exempts requests"
-    raise HookError(f"route {route}: {hook} returned {_shown(value)} ({wanted})")
+    raise HookError(f"{where}: {hook} returned {_shown(value)} ({wanted})")
 
 
 def _shown(value: object) -> str:

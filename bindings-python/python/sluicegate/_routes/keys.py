@@ -67,7 +67,7 @@ class Keys:
         return str(value) if value not in (None, "") else self._missing(rule, f"the request has no {identifier}")
 
     def _missing(self, rule: Rule, why: str) -> str:
-        raise HookError(f'route {self._request.template}: rule "{rule["rule_id"]}": {why}')
+        raise HookError(f'{self._request.where}: rule "{rule["rule_id"]}": {why}')
 
     def _user(self) -> Steps:
         assert self._hooks.user_id is not None
@@ -75,10 +75,10 @@ class Keys:
 
     def _asked(self, name: str, hook: Any, *, may_lack: bool = False) -> Steps:
         if name not in self._known:
-            route = self._request.template
-            value = yield from ask(route, name, hook, self._request.arguments, self._passing)
+            where = self._request.where
+            value = yield from ask(where, name, hook, self._request.arguments, self._passing)
             is_nobody = may_lack and value is None
-            self._known[name] = None if is_nobody else name_of(route, name, value)
+            self._known[name] = None if is_nobody else name_of(where, name, value)
         return self._known[name]
 
     def _address(self, rule: Rule) -> str:

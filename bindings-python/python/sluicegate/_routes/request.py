@@ -23,6 +23,11 @@ class RouteRequest:
     headers: Iterable[tuple[str, str]]
     path: Mapping[str, Any]
 
+    @property
+    def where(self) -> str:
+        """What messages call it."""
+        return f"route {self.template}"
+
     def values(self, name: str) -> list[str]:
         """The values of a header."""
         return [value for other, value in self.headers if other == name]

@@ -31,10 +31,10 @@ class RouteRules:
 
     def __init__(self, stated: tuple[Any, ...], *, shared: str | None, per_method: bool, count: str | None) -> None:
         if not stated:
-            raise InvalidArgumentError('a route needs a limit, such as "5/minute", or the name of a rule')
+            raise InvalidArgumentError('a limit is missing (state a rate such as "5/minute", or the name of a rule)')
         for each in stated:
             if not isinstance(each, (str, dict)):
-                raise TypeError(f"limits of a route must be a rate, the name of a rule, or a dict, not {type(each).__name__}")
+                raise TypeError(f"a limit must be a rate, the name of a rule, or a dict, not {type(each).__name__}")
         self._stated = stated
         self._shared = shared
         self._per_method = per_method
@@ -106,5 +106,5 @@ class RouteRules:
     def _found(self, listed: dict[str, Rule], name: str) -> Rule:
         rule = listed.get(name)
         if rule is None:
-            raise UnknownRuleError(f'no rule is called "{name}" (a limit at a route is a rate such as "5/minute", or a rule)')
+            raise UnknownRuleError(f'no rule is called "{name}" (a limit is a rate such as "5/minute", or the name of a rule)')
         return rule
