@@ -1,5 +1,7 @@
 // What the middleware adds to the requests of Express.
 
+import type { Request } from 'express';
+
 declare global {
   namespace Express {
     interface Request {
@@ -11,4 +13,5 @@ declare global {
   }
 }
 
-export {};
+/** A request of Express. */
+export interface ExpressRequest extends Request {}

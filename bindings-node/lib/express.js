@@ -1,7 +1,9 @@
 'use strict';
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
-/** @import { RateLimiter } from './index.js' */
+/** @import { RateLimiter, Rule } from './index.js' */
+/** @import { ExpressRequest } from './express-request.js' */
+/** @import { ExpressDenied, ExpressMiddleware, LimiterOf, RouteDefaults, RouteLimitOptions } from './types.js' */
 
 /**
  * Options of the middleware.
@@ -11,6 +13,9 @@
  */
 
 const { judgeBy } = require('./middleware.js');
+const { Route, sharedOf } = require('./routes/deciding.js');
+const { templateOf } = require('./routes/express-template.js');
+const { holdFor, routeRequest, untyped } = require('./routes/node.js');
 
 /**
  * Middleware for Express, and for whatever else has its signature: every request is decided by `reserveRequest`.
@@ -26,7 +31,7 @@ const { judgeBy } = require('./middleware.js');
  * @template {IncomingMessage} [Request=IncomingMessage]
  * @param {RateLimiter} limiter
  * @param {RateLimitOptions<Request>} [options]
- * @returns {(request: Request, response: ServerResponse, next: (error?: unknown) => void) => void}
+ * @returns {ExpressMiddleware<Request>}
  */
 function rateLimit(limiter, options) {
   const judge = judgeBy(limiter, options);
@@ -56,4 +61,51 @@ function routeOf({ originalUrl, baseUrl = '', url = '' }) {
   return { target: originalUrl ?? url, otherTargets: [baseUrl + url], ignoreCase: true };
 }
 
-module.exports = { rateLimit };
+/**
+ * Makes limits for routes of Express 4 and 5. What it answers is called with a rate (`'5/minute'`), the name of a rule, a rule, or an
+ * array of them, which are decided together, and with options of the route; it answers middleware, for routes and routers.
+ *
+ * A request that is denied is answered with 429 and problem details (RFC 9457), or by `onDenied(request, decision, response, next)`.
+ * The decision is `request.rateLimit`, what is reserved `request.reservation`. All methods of a route share its limit.
+ *
+ * @template {IncomingMessage} [Request=ExpressRequest]
+ * @param {LimiterOf<[Request]>} limiter A limiter, or a function of the request that returns one.
+ * @param {RouteDefaults<[Request], ServerResponse, ExpressDenied<Request>>} [defaults]
+ * @returns {(limits: string | Rule | readonly (string | Rule)[],
+ *   options?: RouteLimitOptions<[Request], ServerResponse, ExpressDenied<Request>>) => ExpressMiddleware<Request>}
+ */
+function routeLimits(limiter, defaults) {
+  const shared = sharedOf(limiter, defaults);
+  return (limits, options) => {
+    const route = new Route(shared, limits, options);
+    return async function limited(request, response, next) {
+      try {
+        const template = templateOf(request, limited);
+        const asked = routeRequest(request, { args: [request], template, params: /** @type {any} */ (request).params });
+        if (await limitedBy(route, asked, response, next)) return;
+      } catch (error) {
+        return next(error);
+      }
+      next();
+    };
+  };
+}
+
+/** Whether a request is answered already. */
+async function limitedBy(route, asked, response, next) {
+  const [request] = asked.args;
+  const ruling = await route.decide(asked);
+  const { status, headers, body, decision } = ruling;
+  const isAnswered = status !== undefined;
+  const isOwn = isAnswered && decision !== undefined && route.hooks.onDenied !== undefined;
+  for (const [name, value] of Object.entries(isOwn ? untyped(headers) : headers)) response.setHeader(name, value);
+  if (decision !== undefined) Object.assign(request, { rateLimit: decision, reservation: ruling.held });
+  if (isOwn) await route.ask('onDenied', asked, decision, response, next);
+  else if (isAnswered) {
+    response.statusCode = status;
+    response.end(body);
+  } else holdFor(route, ruling, request, response);
+  return isAnswered;
+}
+
+module.exports = { rateLimit, routeLimits };

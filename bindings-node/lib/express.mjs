@@ -1,3 +1,3 @@
 import middleware from './express.js';
 
-export const { rateLimit } = middleware;
+export const { rateLimit, routeLimits } = middleware;

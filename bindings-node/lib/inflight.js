@@ -14,15 +14,15 @@ const LONGEST = 2 ** 31 - 1;
 
 /**
  * Renews what is held at half its lease, and commits it as it was reserved when the response is over: it was sent, or the
- * connection is gone. What the application has ended stays as it is. A response that is not over after `maxLeaseSeconds`
+ * connection is gone. Where `isKept` answers `false` by then, it is released instead. What the application has ended stays as it is. A response that is not over after `maxLeaseSeconds`
  * is not waited for any longer: what is held for it ends with its lease.
  *
  * @param {Reservation} held
  * @param {IncomingMessage} request
  * @param {ServerResponse} response
- * @param {{ maxLeaseSeconds: number, log: Function, warn: Function }} policy
+ * @param {{ maxLeaseSeconds: number, log: Function, warn: Function, isKept?: () => boolean }} policy
  */
-function holdDuring(held, request, response, { maxLeaseSeconds, log, warn }) {
+function holdDuring(held, request, response, { maxLeaseSeconds, log, warn, isKept = () => true }) {
   const began = performance.now();
   let timer;
   let isOver = false;
@@ -30,8 +30,9 @@ function holdDuring(held, request, response, { maxLeaseSeconds, log, warn }) {
   const end = () => {
     clearTimeout(timer);
     forget();
-    if (!isOver && leaseOf(held) !== undefined) held.commit().catch((error) => log(error));
+    if (isOver) return;
     isOver = true;
+    if (leaseOf(held) !== undefined) ended(held, isKept, warn).catch((error) => log(error));
   };
   const renewLater = () => {
     timer = setTimeout(renew, Math.min((leaseOf(held) ?? 0) / 2, LONGEST)).unref();
@@ -54,6 +55,17 @@ function holdDuring(held, request, response, { maxLeaseSeconds, log, warn }) {
   forget = onceGone(carrier, end);
   response.once('finish', end);
   response.once('close', end);
+}
+
+/** What the application cannot judge is charged. */
+function ended(held, isKept, warn) {
+  let kept = true;
+  try {
+    kept = isKept();
+  } catch (error) {
+    warn(error);
+  }
+  return kept ? held.commit() : held.release();
 }
 
 function tooLong(seconds) {

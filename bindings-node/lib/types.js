@@ -2,7 +2,7 @@
 
 // What the public types are put together from: JSDoc gives a typedef neither `readonly` nor `extends`.
 
-/** @import { Decision, ErrorCode, HeaderStyle, SluicegateError } from './index.js' */
+/** @import { Decision, ErrorCode, HeaderStyle, RateLimiter, SluicegateError } from './index.js' */
 
 /**
  * @typedef {object} DecisionFields
@@ -83,6 +83,100 @@
  *   later answers `false`. Default: 3600.
  * @property {((error: SluicegateError) => void) | undefined} [log] Receives the error when the limiter could not decide, unless that
  *   is thrown, and that of a reservation which is not renewed any more.
+ */
+
+/**
+ * A value, at once or later.
+ *
+ * @template Value
+ * @typedef {Value | Promise<Value>} Later
+ */
+
+/**
+ * Who is counted: a text that is not empty, a number other than 0, or several texts.
+ *
+ * @typedef {string | number | bigint | readonly string[]} Named
+ */
+
+/**
+ * What limits at routes have in common: functions of the request, which may be async.
+ *
+ * @template {unknown[]} Args
+ * @template Response
+ * @template {unknown[]} Denied
+ * @typedef {object} RouteHooks
+ * @property {((...args: Args) => Later<Named>) | undefined} [key] Who is counted, by rates and by rules without
+ *   `identifier_type`. One that names nobody is an error that says which route. Default: `userId`, or else the address.
+ * @property {((...args: Args) => Later<Named | null | undefined>) | undefined} [userId] The user; `undefined` or `null` for
+ *   nobody.
+ * @property {number | ((...args: Args) => Later<number>) | undefined} [cost] Default: 1.
+ * @property {number | ((...args: Args) => Later<number | null | undefined>) | undefined} [limit] A limit in place of the
+ *   rule's single one, such as that of a plan; `undefined`: the rule's.
+ * @property {((...args: Args) => Later<boolean | undefined>) | undefined} [skip] `true` exempts the request.
+ * @property {((...args: Denied) => unknown) | undefined} [onDenied] Answers a request that is denied, in place of 429 and
+ *   problem details.
+ * @property {((...args: [...Args, decision: Decision]) => unknown) | undefined} [onDecision] Receives every decision.
+ * @property {'all' | 'failures' | 'successes' | ((response: Response) => boolean) | undefined} [count] What is charged: all
+ *   requests, those whose answer has a status of 400 and above, the others, or what a function of the response says. The
+ *   cost is reserved before, so that requests at the same time do not pass together. Default: `all`.
+ * @property {'deny' | 'shared' | 'skip' | undefined} [noAddress] What becomes of a request that is counted by its address
+ *   and has none: it is refused, all such share one limit, or it is exempt. Default: `shared`.
+ */
+
+/**
+ * Options of all limits of one `routeLimits`.
+ *
+ * @template {unknown[]} Args
+ * @template Response
+ * @template {unknown[]} Denied
+ * @typedef {RouteHooks<Args, Response, Denied>
+ *   & Pick<RateLimitOptions<unknown>, 'trustedProxies' | 'headers' | 'onError' | 'maxLeaseSeconds' | 'log'>
+ *   & RouteNames} RouteDefaults
+ */
+
+/**
+ * @typedef {object} RouteNames
+ * @property {string | undefined} [name] Begins the names of rules that are stated at routes, so that two services on one
+ *   Redis count apart. Default: `routes`.
+ * @property {boolean | undefined} [enabled] `false` makes every route unlimited. Default: `true`.
+ */
+
+/**
+ * Options of the limits of one route.
+ *
+ * @template {unknown[]} Args
+ * @template Response
+ * @template {unknown[]} Denied
+ * @typedef {RouteHooks<Args, Response, Denied> & RouteSharing} RouteLimitOptions
+ */
+
+/**
+ * @typedef {object} RouteSharing
+ * @property {string | undefined} [shared] Routes with the same name share one limit.
+ * @property {boolean | undefined} [perMethod] Each method has a limit of its own. `HEAD` counts as `GET`. Default: `false`.
+ */
+
+/**
+ * A limiter, or a function that finds it by the request.
+ *
+ * @template {unknown[]} Args
+ * @typedef {RateLimiter | ((...args: Args) => Later<RateLimiter>)} LimiterOf
+ */
+
+/**
+ * Middleware of Express.
+ *
+ * @template Request
+ * @typedef {(request: Request, response: import('node:http').ServerResponse, next: (error?: unknown) => void) => void} ExpressMiddleware
+ */
+
+/**
+ * What `onDenied` of Express is called with.
+ *
+ * @template Request
+ * @typedef {[
+ *   request: Request, decision: Decision, response: import('node:http').ServerResponse, next: (error?: unknown) => void,
+ * ]} ExpressDenied
  */
 
 module.exports = {};

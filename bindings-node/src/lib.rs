@@ -25,6 +25,7 @@ mod poll;
 #[cfg(not(unix))]
 #[path = "unpolled.rs"]
 mod poll;
+mod rules;
 mod shared;
 mod status;
 mod wake;

@@ -17,9 +17,30 @@ export type RateLimitOptions<Request> = import("./types.js").RateLimitOptions<Re
  * @template {IncomingMessage} [Request=IncomingMessage]
  * @param {RateLimiter} limiter
  * @param {RateLimitOptions<Request>} [options]
- * @returns {(request: Request, response: ServerResponse, next: (error?: unknown) => void) => void}
+ * @returns {ExpressMiddleware<Request>}
  */
-export function rateLimit<Request extends IncomingMessage = IncomingMessage>(limiter: RateLimiter, options?: RateLimitOptions<Request>): (request: Request, response: ServerResponse, next: (error?: unknown) => void) => void;
+export function rateLimit<Request extends IncomingMessage = IncomingMessage>(limiter: RateLimiter, options?: RateLimitOptions<Request>): ExpressMiddleware<Request>;
+/**
+ * Makes limits for routes of Express 4 and 5. What it answers is called with a rate (`'5/minute'`), the name of a rule, a rule, or an
+ * array of them, which are decided together, and with options of the route; it answers middleware, for routes and routers.
+ *
+ * A request that is denied is answered with 429 and problem details (RFC 9457), or by `onDenied(request, decision, response, next)`.
+ * The decision is `request.rateLimit`, what is reserved `request.reservation`. All methods of a route share its limit.
+ *
+ * @template {IncomingMessage} [Request=ExpressRequest]
+ * @param {LimiterOf<[Request]>} limiter A limiter, or a function of the request that returns one.
+ * @param {RouteDefaults<[Request], ServerResponse, ExpressDenied<Request>>} [defaults]
+ * @returns {(limits: string | Rule | readonly (string | Rule)[],
+ *   options?: RouteLimitOptions<[Request], ServerResponse, ExpressDenied<Request>>) => ExpressMiddleware<Request>}
+ */
+export function routeLimits<Request extends IncomingMessage = ExpressRequest>(limiter: LimiterOf<[Request]>, defaults?: RouteDefaults<[Request], ServerResponse, ExpressDenied<Request>>): (limits: string | Rule | readonly (string | Rule)[], options?: RouteLimitOptions<[Request], ServerResponse, ExpressDenied<Request>>) => ExpressMiddleware<Request>;
 import type { IncomingMessage } from 'node:http';
 import type { RateLimiter } from './index.js';
+import type { ExpressMiddleware } from './types.js';
+import type { ExpressRequest } from './express-request.js';
+import type { LimiterOf } from './types.js';
 import type { ServerResponse } from 'node:http';
+import type { ExpressDenied } from './types.js';
+import type { RouteDefaults } from './types.js';
+import type { Rule } from './index.js';
+import type { RouteLimitOptions } from './types.js';

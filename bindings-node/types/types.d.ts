@@ -143,7 +143,105 @@ export type RateLimitOptions<Request> = {
      */
     log?: ((error: SluicegateError) => void) | undefined;
 };
+/**
+ * A value, at once or later.
+ */
+export type Later<Value> = Value | Promise<Value>;
+/**
+ * Who is counted: a text that is not empty, a number other than 0, or several texts.
+ */
+export type Named = string | number | bigint | readonly string[];
+/**
+ * What limits at routes have in common: functions of the request, which may be async.
+ */
+export type RouteHooks<Args extends unknown[], Response, Denied extends unknown[]> = {
+    /**
+     * Who is counted, by rates and by rules without
+     * `identifier_type`. One that names nobody is an error that says which route. Default: `userId`, or else the address.
+     */
+    key?: ((...args: Args) => Later<Named>) | undefined;
+    /**
+     * The user; `undefined` or `null` for
+     * nobody.
+     */
+    userId?: ((...args: Args) => Later<Named | null | undefined>) | undefined;
+    /**
+     * Default: 1.
+     */
+    cost?: number | ((...args: Args) => Later<number>) | undefined;
+    /**
+     * A limit in place of the
+     * rule's single one, such as that of a plan; `undefined`: the rule's.
+     */
+    limit?: number | ((...args: Args) => Later<number | null | undefined>) | undefined;
+    /**
+     * `true` exempts the request.
+     */
+    skip?: ((...args: Args) => Later<boolean | undefined>) | undefined;
+    /**
+     * Answers a request that is denied, in place of 429 and
+     * problem details.
+     */
+    onDenied?: ((...args: Denied) => unknown) | undefined;
+    /**
+     * Receives every decision.
+     */
+    onDecision?: ((...args: [...Args, decision: Decision]) => unknown) | undefined;
+    /**
+     * What is charged: all
+     * requests, those whose answer has a status of 400 and above, the others, or what a function of the response says. The
+     * cost is reserved before, so that requests at the same time do not pass together. Default: `all`.
+     */
+    count?: "all" | "failures" | "successes" | ((response: Response) => boolean) | undefined;
+    /**
+     * What becomes of a request that is counted by its address
+     * and has none: it is refused, all such share one limit, or it is exempt. Default: `shared`.
+     */
+    noAddress?: "deny" | "shared" | "skip" | undefined;
+};
+/**
+ * Options of all limits of one `routeLimits`.
+ */
+export type RouteDefaults<Args extends unknown[], Response, Denied extends unknown[]> = RouteHooks<Args, Response, Denied> & Pick<RateLimitOptions<unknown>, "trustedProxies" | "headers" | "onError" | "maxLeaseSeconds" | "log"> & RouteNames;
+export type RouteNames = {
+    /**
+     * Begins the names of rules that are stated at routes, so that two services on one
+     * Redis count apart. Default: `routes`.
+     */
+    name?: string | undefined;
+    /**
+     * `false` makes every route unlimited. Default: `true`.
+     */
+    enabled?: boolean | undefined;
+};
+/**
+ * Options of the limits of one route.
+ */
+export type RouteLimitOptions<Args extends unknown[], Response, Denied extends unknown[]> = RouteHooks<Args, Response, Denied> & RouteSharing;
+export type RouteSharing = {
+    /**
+     * Routes with the same name share one limit.
+     */
+    shared?: string | undefined;
+    /**
+     * Each method has a limit of its own. `HEAD` counts as `GET`. Default: `false`.
+     */
+    perMethod?: boolean | undefined;
+};
+/**
+ * A limiter, or a function that finds it by the request.
+ */
+export type LimiterOf<Args extends unknown[]> = RateLimiter | ((...args: Args) => Later<RateLimiter>);
+/**
+ * Middleware of Express.
+ */
+export type ExpressMiddleware<Request> = (request: Request, response: import("node:http").ServerResponse, next: (error?: unknown) => void) => void;
+/**
+ * What `onDenied` of Express is called with.
+ */
+export type ExpressDenied<Request> = [request: Request, decision: Decision, response: import("node:http").ServerResponse, next: (error?: unknown) => void];
 import type { Decision } from './index.js';
 import type { ErrorCode } from './index.js';
 import type { HeaderStyle } from './index.js';
 import type { SluicegateError } from './index.js';
+import type { RateLimiter } from './index.js';

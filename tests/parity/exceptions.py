@@ -136,6 +136,7 @@ ALONE = {
     **each("python", "package", "RATE_LIMIT RateLimited RateLimitMixin RouteLimits", "what its frameworks take at their routes"),
     **each("python", "package", "FunctionLimits", "how Python decorates functions"),
     **each("python", "package", "SluicegateStorage", "what the package limits takes, which only Python has"),
+    **each("node", "package", "route_limits", "what its frameworks take at their routes"),
     **each("node", "package", "PeekOptions PingOptions ResetOptions WaitAllOptions WaitOptions", "types of what are arguments elsewhere"),
     **each("node", "package", "ChangeOptions SetLimitOptions", "types of what are arguments elsewhere"),
     **each("node", "package", "ReserveAllOptions ReserveOptions", "types of what are arguments elsewhere"),

@@ -4,7 +4,7 @@ import express, { type Request } from 'express';
 import fastify from 'fastify';
 import { createServer } from 'node:http';
 import { RateLimiter } from 'sluicegate';
-import { rateLimit as forExpress, type RateLimitOptions } from 'sluicegate/express';
+import { rateLimit as forExpress, routeLimits, type RateLimitOptions } from 'sluicegate/express';
 import { rateLimit as forFastify } from 'sluicegate/fastify';
 
 const limiter = await RateLimiter.connect('memory://', { rules: 'rules.jsonc' });
@@ -30,6 +30,25 @@ app.get('/report', async (request, response) => {
   const took: boolean | undefined = await request.reservation?.commit(3);
   response.send({ left, took });
 });
+
+const limits = routeLimits(limiter, {
+  name: 'shop',
+  userId: (request) => request.get('authorization'),
+  limit: async ({ query }) => (query.plan === 'gold' ? 5000 : undefined),
+  skip: ({ path }) => path === '/health',
+  log: (error) => console.warn(error.code),
+});
+app.get('/items/:item', limits('5/minute'), (request, response) => response.send(request.rateLimit?.remaining));
+app.use('/shop', limits(['5/minute', { rate: '100/hour', rule_id: 'hourly' }], {
+  key: ({ ip }) => ['ip', ip ?? ''],
+  count: ({ statusCode }) => statusCode === 401,
+  onDenied: (request, { retryAfterMs }, response, next) => response.writeHead(429, { 'x-wait': retryAfterMs }).end(),
+  shared: 'shop',
+}));
+// @ts-expect-error There is no such outcome.
+limits('5/minute', { count: 'none' });
+// @ts-expect-error That is for all routes.
+limits('5/minute', { name: 'shop' });
 
 const plain = forExpress(limiter, { apiKey: 'X-API-Key' });
 createServer((request, response) => plain(request, response, () => response.end()));

@@ -1,0 +1,96 @@
+'use strict';
+
+// What becomes of requests, as an application says it, and the answers of HTTP to them: of the middleware and of limits at routes.
+
+/** @import { RateLimitOptions } from './types.js' */
+
+const { debuglog } = require('node:util');
+const { number, text, wrongType } = require('./arguments.js');
+const { SluicegateError, invalidArgument } = require('./error.js');
+const { ensureStyle, headers } = require('./headers.js');
+const native = require('./native.js');
+
+const debug = debuglog('sluicegate');
+
+const ON_ERROR = new Set(['admit', 'deny', 'throw']);
+
+/** The names of the options that `policyOf` reads. */
+const POLICY = ['trustedProxies', 'headers', 'onError', 'log', 'maxLeaseSeconds'];
+
+/** @param {RateLimitOptions<unknown>} options */
+function policyOf({ trustedProxies = 0, headers: style = 'ietf', onError = 'admit', log, maxLeaseSeconds = 3600 }) {
+  if (!Number.isInteger(number('trustedProxies', trustedProxies)) || trustedProxies < 0) {
+    throw invalidArgument('trustedProxies must be a whole number, 0 or more');
+  }
+  if (!(number('maxLeaseSeconds', maxLeaseSeconds) > 0 && maxLeaseSeconds < Infinity)) {
+    throw invalidArgument(`maxLeaseSeconds ${maxLeaseSeconds}: must be above 0 and finite`);
+  }
+  if (!ON_ERROR.has(text('onError', onError))) throw invalidArgument('onError must be "admit", "deny" or "throw"');
+  text('headers', style);
+  ensureStyle(style);
+  return {
+    trustedProxies,
+    style,
+    onError,
+    log: finder('log', log),
+    // Where nobody listens, what happens once in a long while is said by Node.
+    warn: log ?? process.emitWarning,
+    maxLeaseSeconds,
+  };
+}
+
+/**
+ * @param {string} name
+ * @param {Function} [value]
+ */
+function finder(name, value = () => undefined) {
+  if (typeof value !== 'function') throw wrongType(name, 'a function', value);
+  return value;
+}
+
+/**
+ * The address of the client behind the proxies that are trusted, if there is one. Node joins several lines of a header.
+ *
+ * @param {string | undefined} peer
+ * @param {string | undefined} forwardedFor
+ */
+function clientOf(peer, forwardedFor, { trustedProxies }) {
+  return native.clientAddress(peer, forwardedFor, trustedProxies) ?? undefined;
+}
+
+/** With `NODE_DEBUG=sluicegate`. */
+function sayShadow(decision) {
+  if (!decision.shadowDenied || !debug.enabled) return;
+  const parts = decision.parts.length > 0 ? decision.parts : [decision];
+  debug('a rule in shadow would deny this request: %s', parts.filter((part) => part.shadowDenied).map((part) => part.rule).join(', '));
+}
+
+/** The headers for the answer of the application, or the answer to a request that is denied. */
+function decided(decision, { style }) {
+  sayShadow(decision);
+  if (decision.allowed) return { headers: headers(decision, style) };
+  return answer(native.answerDenied(decision, decision.parts, style));
+}
+
+/** Likewise if the limiter answered with an error. */
+function undecided(error, { onError }, log) {
+  if (!(error instanceof SluicegateError)) throw error;
+  // Whatever is wrong with a request was sent by its client.
+  if (error.code === 'InvalidArgument') return invalid(error.message);
+  if (onError === 'throw') throw error;
+  log(error);
+  if (onError === 'admit') return { headers: {} };
+  return answer(native.answerUndecided());
+}
+
+/** The answer to a request that makes no sense. */
+function invalid(message) {
+  return answer(native.answerInvalid(message));
+}
+
+/** Problem details (RFC 9457), which are for one client, and for now. */
+function answer({ status, headers, body }) {
+  return { status, headers: { 'Cache-Control': 'no-store', ...Object.fromEntries(headers) }, body };
+}
+
+module.exports = { POLICY, clientOf, decided, finder, invalid, policyOf, undecided };

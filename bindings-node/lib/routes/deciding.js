@@ -1,0 +1,153 @@
+'use strict';
+
+// The decision at a route, in every framework.
+
+/** @import { Decision, RateLimiter, Reservation } from '../index.js' */
+
+const { boolean, optional, options, text, wrongType } = require('../arguments.js');
+const { invalidArgument } = require('../error.js');
+const { POLICY, decided, invalid, policyOf, undecided } = require('../policy.js');
+const { HOOKS, HookError, ask, hooksOf, isKept, whole } = require('./hooks.js');
+const { Keys, NoAddress } = require('./keys.js');
+const { RouteRules, hasReservations } = require('./rules.js');
+
+const SHARED = new Set([...HOOKS, ...POLICY, 'name', 'enabled']);
+const ROUTE = new Set([...HOOKS, 'shared', 'perMethod']);
+
+/**
+ * A request at a route, as every framework tells of it.
+ *
+ * @typedef {object} RouteRequest
+ * @property {readonly unknown[]} args What functions of the application are called with.
+ * @property {string} method
+ * @property {string} template The template of the route, such as `/items/:id`; never the raw path.
+ * @property {string | undefined} peer The address that the connection comes from.
+ * @property {string | undefined} forwardedFor The lines of `X-Forwarded-For`, joined.
+ * @property {(name: string) => string | undefined} header A header by its name in small letters.
+ * @property {Readonly<Record<string, unknown>>} params What the path has in place of parameters.
+ */
+
+/**
+ * What is decided about a request. One that goes no further has `status` and `body`.
+ *
+ * @typedef {object} Ruling
+ * @property {Record<string, string>} headers
+ * @property {number} [status]
+ * @property {string} [body]
+ * @property {Decision} [decision]
+ * @property {Reservation} [held] What is charged or given back when the answer is known.
+ */
+
+/** What the routes of one `routeLimits` share. */
+function sharedOf(limiter, given) {
+  if (typeof limiter !== 'function') ensureLimiter(limiter);
+  const wanted = options('options', given, SHARED);
+  const { name, enabled = true } = wanted;
+  if (optional(text, 'name', name) === '') throw invalidArgument('name is empty');
+  if (!boolean('enabled', enabled)) process.emitWarning('limits of routes are off (enabled: false)');
+  hooksOf(wanted);
+  return { limiter, policy: policyOf(wanted), given: wanted, name: name ?? 'routes', enabled };
+}
+
+function ensureLimiter(limiter) {
+  if (typeof limiter?.checkAll === 'function') return limiter;
+  throw wrongType('limiter', 'a RateLimiter, or a function that returns one', limiter);
+}
+
+/** The limits of a route. */
+class Route {
+  #shared;
+  #rules;
+
+  constructor(shared, limits, given) {
+    this.#shared = shared;
+    const wanted = options('options', given, ROUTE);
+    const { shared: together, perMethod = false } = wanted;
+    this.hooks = hooksOf({ ...shared.given, ...wanted });
+    optional(text, 'shared', together);
+    boolean('perMethod', perMethod);
+    this.#rules = new RouteRules(limits, { shared: together, perMethod, count: this.hooks.count });
+    if (typeof shared.limiter !== 'function') this.#rules.ensureKnown(shared.limiter);
+  }
+
+  get policy() {
+    return this.#shared.policy;
+  }
+
+  /**
+   * Decides a request. `log` receives what the limiter could not do.
+   *
+   * @param {RouteRequest} request
+   * @returns {Promise<Ruling>}
+   */
+  async decide(request, log = this.policy.log) {
+    const { enabled, limiter: given, name } = this.#shared;
+    if (!enabled || (this.hooks.skip && (await this.ask('skip', request)))) return { headers: {} };
+    const limiter = typeof given === 'function' ? ensureLimiter(await given(...request.args)) : given;
+    const rules = this.#rules.of(limiter, name, request);
+    let checks;
+    try {
+      checks = await this.#checks(rules, request);
+    } catch (error) {
+      if (!(error instanceof NoAddress)) throw error;
+      return this.hooks.noAddress === 'skip' ? { headers: {} } : invalid('the address of the client is not known');
+    }
+    let decision;
+    try {
+      decision = await call(limiter, rules, checks);
+    } catch (error) {
+      // The application named a rule that there is not, or not any more.
+      if (error.code === 'UnknownRule' || error.code === 'InvalidRule') throw error;
+      return undecided(error, this.policy, log);
+    }
+    await this.#tell(decision, request);
+    const held = decision.allowed && decision.id !== undefined ? decision : undefined;
+    return { ...decided(decision, this.policy), decision, held };
+  }
+
+  /** What a function of the application says of a request. */
+  ask(name, { template, args }, ...more) {
+    return ask(template, name, this.hooks[name], ...args, ...more);
+  }
+
+  /** Whether what was reserved is charged, by the answer. */
+  isKept(response, status) {
+    return isKept(this.hooks, response, status);
+  }
+
+  async #checks(rules, request) {
+    const cost = await this.#number('cost', request);
+    const limit = await this.#number('limit', request);
+    const keys = new Keys(this.hooks, this.policy, request);
+    const checks = [];
+    for (const rule of rules) checks.push({ rule: rule.rule_id, key: await keys.of(rule), cost, limit });
+    return checks;
+  }
+
+  async #number(name, request) {
+    const stated = this.hooks[name];
+    if (typeof stated !== 'function') return stated;
+    const value = await this.ask(name, request);
+    // No limit of a plan: the rule's.
+    return name === 'limit' && (value === undefined || value === null) ? undefined : whole(request.template, name, value);
+  }
+
+  async #tell(decision, request) {
+    if (!this.hooks.onDecision) return;
+    try {
+      await this.ask('onDecision', request, decision);
+    } catch (error) {
+      // It only looks.
+      this.policy.warn(error);
+    }
+  }
+}
+
+function call(limiter, rules, checks) {
+  if (rules.some(hasReservations)) return limiter.reserveAll(checks);
+  if (checks.length > 1) return limiter.checkAll(checks);
+  const [{ rule, key, cost, limit }] = checks;
+  return cost === undefined && limit === undefined ? limiter.check(rule, key) : limiter.check(rule, key, { cost, limit });
+}
+
+module.exports = { HookError, Route, sharedOf };

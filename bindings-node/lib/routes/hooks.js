@@ -1,0 +1,110 @@
+'use strict';
+
+// The functions by which an application says whom a limit counts, by how much, and what becomes of the request.
+
+const { number, text, wrongType } = require('../arguments.js');
+const { invalidArgument } = require('../error.js');
+
+/** From this status on an answer is a failure. */
+const FAILURE = 400;
+
+const WORDS = { count: ['all', 'failures', 'successes'], noAddress: ['deny', 'shared', 'skip'] };
+const NUMBERS = ['cost', 'limit'];
+
+/** The names of all hooks. */
+const HOOKS = ['key', 'userId', 'skip', 'onDenied', 'onDecision', ...NUMBERS, ...Object.keys(WORDS)];
+
+/** A function of the application did not do what it has to. The message names route and function, and never a key. */
+class HookError extends Error {
+  get name() {
+    return 'HookError';
+  }
+}
+
+/** The hooks among these options, checked. */
+function hooksOf(given) {
+  const hooks = { count: 'all', noAddress: 'shared' };
+  for (const name of HOOKS) {
+    const value = given[name];
+    if (value === undefined) continue;
+    if (WORDS[name] && typeof value !== 'function') ensureWord(name, value);
+    else if (NUMBERS.includes(name) && typeof value !== 'function') number(name, value);
+    else if (typeof value !== 'function') throw wrongType(name, 'a function', value);
+    hooks[name] = value;
+  }
+  if (typeof hooks.noAddress === 'function') throw wrongType('noAddress', 'a string', hooks.noAddress);
+  return hooks;
+}
+
+function ensureWord(name, value) {
+  if (WORDS[name].includes(text(name, value))) return;
+  const known = WORDS[name].map((word) => `"${word}"`).join(', ');
+  throw invalidArgument(`${name} must be one of ${known}${name === 'count' ? ' or a function' : ''}`);
+}
+
+/**
+ * Calls a function of the application. What it throws is its mistake, except for an error with the status of an answer,
+ * which the framework answers with.
+ *
+ * @param {string} route
+ * @param {string} name
+ */
+async function ask(route, name, hook, ...args) {
+  try {
+    return await hook(...args);
+  } catch (error) {
+    throw isAnswer(error) ? error : thrown(route, name, error);
+  }
+}
+
+/** Errors of frameworks name the status of the answer in one of three ways. */
+function isAnswer(error) {
+  const status = error?.getStatus?.() ?? error?.statusCode ?? error?.status;
+  return Number.isInteger(status) && status >= FAILURE && status < 600;
+}
+
+/** The message of the original error may hold a key, so only where it was thrown is kept of it. */
+function thrown(route, name, original) {
+  const error = new HookError(`route ${route}: ${name} threw ${original?.constructor?.name ?? typeof original}`);
+  const frames = String(original?.stack ?? '').split('\n').filter((line) => /^ +at /.test(line));
+  if (frames.length > 0) error.stack = [`HookError: ${error.message}`, ...frames].join('\n');
+  return error;
+}
+
+/** A cost or a limit that a function returned. */
+function whole(route, name, value) {
+  if (Number.isInteger(value) && value >= 1) return value;
+  throw new HookError(
+    `route ${route}: ${name} returned ${shown(value)} (return a whole number from 1 on; \`skip\` exempts requests)`,
+  );
+}
+
+/** Whom a function named: a text, a number or several texts. */
+function keyNamed(route, name, value) {
+  if (isText(value)) return value;
+  if ((Number.isSafeInteger(value) && value !== 0) || (typeof value === 'bigint' && value !== 0n)) return String(value);
+  if (Array.isArray(value) && value.length > 0 && value.every(isText)) return value;
+  throw new HookError(
+    `route ${route}: ${name} returned ${shown(value)} (return a text that is not empty, a number other than 0, or an array of ` +
+      'texts; `skip` exempts requests)',
+  );
+}
+
+function isText(value) {
+  return typeof value === 'string' && value !== '';
+}
+
+/** What may be told of a value: a key is not. */
+function shown(value) {
+  if (value === '') return '""';
+  if (value === undefined || value === null || typeof value === 'boolean' || typeof value === 'number') return String(value);
+  return `a ${Array.isArray(value) ? 'list' : typeof value}`;
+}
+
+/** Whether what was reserved is charged, now that the answer is known. */
+function isKept({ count }, response, status) {
+  if (typeof count === 'function') return Boolean(count(response));
+  return count === 'all' || (count === 'failures') === status >= FAILURE;
+}
+
+module.exports = { HOOKS, HookError, ask, hooksOf, isKept, keyNamed, whole };

@@ -1,0 +1,98 @@
+'use strict';
+
+// Who is counted at a route.
+
+const { addressKeyOf } = require('../arguments.js');
+const { clientOf } = require('../policy.js');
+const { HookError, ask, keyNamed } = require('./hooks.js');
+
+/** The key of all clients that have no address. */
+const NO_ADDRESS = 'no address';
+const DEFAULT_PREFIX = 64;
+
+/** A request is counted by its address, and has none. */
+class NoAddress extends Error {}
+
+let isWarned = false;
+
+/** Finds the keys of one request; asks each function of the application once. */
+class Keys {
+  #hooks;
+  #policy;
+  #request;
+  #known = {};
+
+  constructor(hooks, policy, request) {
+    this.#hooks = hooks;
+    this.#policy = policy;
+    this.#request = request;
+  }
+
+  /** The key under a rule: what its `identifier_type` says, or else `key`, or else user or address. */
+  async of(rule) {
+    const { identifier_type: identifier } = rule;
+    if (Array.isArray(identifier)) {
+      const parts = [];
+      for (const part of identifier) parts.push(await this.#identified(part, rule));
+      return parts;
+    }
+    if (identifier !== undefined) return this.#identified(identifier, rule);
+    if (this.#hooks.key) return this.#asked('key');
+    if (!this.#hooks.userId) return this.#address(rule);
+    const user = await this.#asked('userId');
+    // A user cannot be named like the address of somebody else.
+    return user === undefined ? ['ip', this.#address(rule)] : ['user', ...[user].flat()];
+  }
+
+  async #identified(identifier, rule) {
+    if (identifier === 'global') return identifier;
+    if (identifier === 'ip_address') return this.#address(rule);
+    if (identifier === 'user_id') {
+      const user = this.#hooks.userId ? await this.#asked('userId') : undefined;
+      return user ?? this.#missing(rule, 'userId names no user');
+    }
+    if (identifier === 'api_key') {
+      this.#missing(rule, 'a route knows no API key: use header:<name>, or `key` with a rule without identifier_type');
+    }
+    const [kind, name] = split(identifier);
+    const value = kind === 'header' ? this.#request.header(name.toLowerCase()) : this.#request.params[name];
+    return value === undefined || value === '' ? this.#missing(rule, `the request has no ${identifier}`) : String(value);
+  }
+
+  #missing(rule, why) {
+    throw new HookError(`route ${this.#request.template}: rule "${rule.rule_id}": ${why}`);
+  }
+
+  /** What `key` or `userId` names; a user may lack. */
+  async #asked(name) {
+    if (!(name in this.#known)) {
+      const { template, args } = this.#request;
+      const value = await ask(template, name, this.#hooks[name], ...args);
+      const isNobody = name === 'userId' && (value === undefined || value === null);
+      this.#known[name] = isNobody ? undefined : keyNamed(template, name, value);
+    }
+    return this.#known[name];
+  }
+
+  #address(rule) {
+    const { peer, forwardedFor } = this.#request;
+    const ip = clientOf(peer, forwardedFor, this.#policy);
+    if (ip !== undefined) return addressKeyOf(ip, rule.ipv6_prefix_length ?? DEFAULT_PREFIX);
+    if (this.#hooks.noAddress !== 'shared') throw new NoAddress();
+    if (!isWarned) {
+      isWarned = true;
+      process.emitWarning(
+        'requests without an address, as from a Unix socket, share one limit (set `key`, `trustedProxies` or `noAddress`)',
+      );
+    }
+    return NO_ADDRESS;
+  }
+}
+
+/** @param {string} identifier */
+function split(identifier) {
+  const at = identifier.indexOf(':');
+  return [identifier.slice(0, at), identifier.slice(at + 1)];
+}
+
+module.exports = { Keys, NoAddress };

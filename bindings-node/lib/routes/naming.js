@@ -1,0 +1,23 @@
+'use strict';
+
+// The names of rules that are stated at a route.
+
+const { createHash } = require('node:crypto');
+
+const LONGEST = 128;
+const HASH = 8;
+
+/**
+ * Parts with colons between them. Where that cannot be a rule_id it is altered, and a hash at its end keeps it unique.
+ *
+ * @param {readonly string[]} parts
+ */
+function ruleName(parts) {
+  const whole = parts.join(':');
+  const plain = whole.replace(/[^A-Za-z0-9_.:/-]/g, '_');
+  if (plain === whole && whole.length <= LONGEST) return whole;
+  const hash = createHash('sha256').update(whole).digest('hex').slice(0, HASH);
+  return `${plain.slice(0, LONGEST - HASH - 1)}-${hash}`;
+}
+
+module.exports = { ruleName };

@@ -1,0 +1,112 @@
+'use strict';
+
+// The rules by which a route is limited: some are stated there, others are in the file.
+
+const { wrongType } = require('../arguments.js');
+const { errorOf, invalidArgument } = require('../error.js');
+const native = require('../native.js');
+const { ruleName } = require('./naming.js');
+
+/** Begins as a rate does, and no name of a rule that anybody would give: 5/minute. */
+const RATE = /^\s*\d[\d_ ]*\//;
+
+/** A rule as limiters list it. Throws `InvalidRule` where it is not valid. */
+function normal(rule) {
+  const rules = native.normalRules(JSON.stringify([rule]));
+  if (typeof rules !== 'string') throw errorOf(rules);
+  return JSON.parse(rules)[0];
+}
+
+function isNamed(stated) {
+  return typeof stated === 'string' && !RATE.test(stated);
+}
+
+/** What a route states: rates, rules as data, and names of rules. */
+class RouteRules {
+  #stated;
+  #shared;
+  #perMethod;
+  #count;
+  /** By limiter, and by the template of the route: one function may serve several. */
+  #made = new WeakMap();
+  #listed = { limiter: undefined, version: '', rules: new Map() };
+
+  constructor(limits, { shared, perMethod, count }) {
+    this.#stated = Array.isArray(limits) ? limits : [limits];
+    this.#shared = shared;
+    this.#perMethod = perMethod;
+    this.#count = count === 'all' ? [] : [typeof count === 'function' ? 'outcome' : count];
+    if (limits === undefined || this.#stated.length === 0) {
+      throw invalidArgument('a route needs a limit, such as "5/minute", or the name of a rule');
+    }
+    for (const each of this.#stated) {
+      if (typeof each !== 'string' && (typeof each !== 'object' || each === null)) {
+        throw wrongType('limits', 'a rate, the name of a rule, a rule, or an array of them', each);
+      }
+      // What is not valid is known now rather than with the first request.
+      if (!isNamed(each)) normal(this.#rule(each, 'routes', '/'));
+    }
+  }
+
+  /** Refuses names of rules that the limiter does not have. */
+  ensureKnown(limiter) {
+    for (const each of this.#stated) if (isNamed(each)) this.#found(limiter, each);
+  }
+
+  /** The rules for a request, in their normal form. Those that are stated here are added to the limiter first. */
+  of(limiter, name, { method, template: own }) {
+    const template = this.#shared ?? (this.#perMethod ? `${method === 'HEAD' ? 'GET' : method} ${own}` : own);
+    const made = this.#madeIn(limiter, name, template);
+    return made.isWhole ? made.rules : made.rules.map((rule, at) => rule ?? this.#found(limiter, this.#stated[at]));
+  }
+
+  #madeIn(limiter, name, template) {
+    let places = this.#made.get(limiter);
+    if (places === undefined) this.#made.set(limiter, (places = new Map()));
+    const place = `${name} ${template}`;
+    let made = places.get(place);
+    if (made === undefined) {
+      const rules = this.#stated.map((each) => (isNamed(each) ? undefined : this.#add(limiter, this.#rule(each, name, template))));
+      places.set(place, (made = { rules, isWhole: !rules.includes(undefined) }));
+    }
+    return made;
+  }
+
+  #add(limiter, stated) {
+    const rule = normal(stated);
+    try {
+      limiter.addRules([rule]);
+    } catch (error) {
+      // Another function may have stated the same.
+      const known = limiter.rules().find(({ rule_id: name }) => name === rule.rule_id);
+      if (JSON.stringify(known) !== JSON.stringify(rule)) throw error;
+    }
+    return rule;
+  }
+
+  #rule(stated, name, template) {
+    const words = [name, template, ...this.#count];
+    const reserved = this.#count.length > 0 ? { reservations: true } : {};
+    if (typeof stated === 'object') return { rule_id: ruleName([...words, String(stated.rate ?? '')]), ...stated, ...reserved };
+    const rate = stated.replace(/\s/g, '');
+    return { rule_id: ruleName([...words, rate]), rate, ...reserved };
+  }
+
+  #found(limiter, name) {
+    // To list the rules takes long, and to ask for their version does not.
+    const { version } = limiter.rulesStatus();
+    if (this.#listed.limiter !== limiter || this.#listed.version !== version) {
+      this.#listed = { limiter, version, rules: new Map(limiter.rules().map((rule) => [rule.rule_id, rule])) };
+    }
+    const rule = this.#listed.rules.get(name);
+    if (rule !== undefined) return rule;
+    const message = `no rule is called "${name}" (a limit at a route is a rate such as "5/minute", or a rule)`;
+    throw errorOf({ code: 'UnknownRule', message, retryable: false });
+  }
+}
+
+module.exports = { RouteRules, hasReservations };
+
+function hasReservations({ reservations, algorithm }) {
+  return reservations === true || algorithm === 'concurrency';
+}

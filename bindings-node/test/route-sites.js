@@ -1,0 +1,104 @@
+'use strict';
+
+// One site with limits at its routes, in every framework.
+
+const { once } = require('node:events');
+const { createServer } = require('node:http');
+const { RateLimiter } = require('sluicegate');
+const express = require('sluicegate/express');
+const { EXPRESS } = require('./frameworks.js');
+
+const RULES = [
+  { rule_id: 'plan', algorithm: 'fixed_window', limit: 2, window_size_seconds: 86_400 },
+  { rule_id: 'place', algorithm: 'concurrency', limit: 1 },
+  { rule_id: 'address', identifier_type: 'ip_address', rate: '2/minute' },
+  {
+    rule_id: 'by-item',
+    identifier_type: ['path:id', 'header:x-user'],
+    rate: '2/minute',
+    match: { path_pattern: '/keyed/{id}' },
+  },
+];
+
+/** Each path: its limits, and its options. Functions get what finds a header of the request. */
+const ROUTES = {
+  '/items/:id': [['3/minute', '100/hour']],
+  '/methods': ['1/minute', { perMethod: true }],
+  '/first': ['2/minute', { shared: 'together' }],
+  '/second': ['2/minute', { shared: 'together' }],
+  '/plan': ['plan', { limit: (header) => (header('x-plan') === 'gold' ? 5 : undefined) }],
+  '/login': ['2/minute', { count: 'failures' }],
+  '/sales': ['2/minute', { count: 'successes' }],
+  '/created': ['1/minute', { count: ({ statusCode, status }) => (statusCode ?? status) === 201 }],
+  '/bulk': ['10/minute', { cost: async (header) => Number(header('x-cost') ?? 1) }],
+  '/health': ['1/minute', { skip: (header) => header('x-probe') === '1' }],
+  '/broken': ['1/minute', { key: () => undefined }],
+  '/nobody': ['1/minute', { key: () => 0 }],
+  '/raising': ['1/minute', { key: async () => JSON.parse('secret-key') }],
+  '/place': ['place'],
+  '/address': ['address'],
+  '/keyed/:id': ['by-item'],
+  '/users': ['1/minute', { key: undefined, userId: (header) => header('x-user') }],
+  '/data': [{ rule_id: 'data', algorithm: 'sliding_log', limit: 1, window_size_seconds: 60 }],
+};
+
+const FUNCTIONS = new Set(['key', 'userId', 'cost', 'limit', 'skip']);
+
+/** The options of a route for a framework, of whose requests `headerOf` finds headers. */
+function optionsFor(headerOf, stated = {}) {
+  const made = ([name, value]) => {
+    const isHook = FUNCTIONS.has(name) && typeof value === 'function';
+    return [name, isHook ? (request) => value((header) => headerOf(request, header)) : value];
+  };
+  return Object.fromEntries(Object.entries(stated).map(made));
+}
+
+/** Adds all routes: `add(path, limits, options)`. */
+function addRoutes(headerOf, add) {
+  for (const [path, [limits, stated]] of Object.entries(ROUTES)) {
+    const key = (request) => headerOf(request, 'x-user') ?? 'nobody';
+    const options = optionsFor(headerOf, stated);
+    add(path, limits, 'key' in options && options.key === undefined ? options : { key, ...options });
+  }
+}
+
+const answerOf = (decision) => ({ left: decision?.remaining ?? null });
+
+/** Each opens the site with a limiter; what it logs comes to `log`. */
+const SITES = {
+  async express(framework, limiter, log) {
+    const app = framework();
+    const limits = express.routeLimits(limiter, { name: 'site', trustedProxies: 1 });
+    const answer = (request, response) => {
+      response.status(Number(request.get('x-answer') ?? 200)).json(answerOf(request.rateLimit));
+    };
+    addRoutes((request, name) => request.get(name), (path, stated, options) => app.all(path, limits(stated, options), answer));
+    const onDenied = (request, decision, response) => response.status(418).send(`own ${decision.rule}`);
+    app.get('/own', limits('1/minute', { onDenied }), answer);
+    app.use((error, request, response, next) => {
+      log(`${error.stack}`);
+      response.status(error.status ?? 500).end();
+    });
+    const server = createServer(app).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return { port: server.address().port, close: () => server.close() };
+  },
+};
+
+/** All frameworks in all versions that are tested, by name. */
+const FRAMEWORKS = {};
+for (const [name, framework] of Object.entries(EXPRESS)) FRAMEWORKS[name] = (...given) => SITES.express(framework, ...given);
+
+/** Opens a site of one of them until the test ends. */
+async function open(t, framework, { url = 'memory://', ...options } = {}) {
+  const limiter = await RateLimiter.connect(url, { rules: RULES, ...options });
+  const logged = [];
+  const { port, close } = await FRAMEWORKS[framework](limiter, (line) => logged.push(line));
+  t.after(async () => {
+    await close();
+    await limiter.close();
+  });
+  return { port, limiter, logged };
+}
+
+module.exports = { FRAMEWORKS, RULES, open };

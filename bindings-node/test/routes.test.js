@@ -1,0 +1,208 @@
+'use strict';
+
+// Limits at routes, in real frameworks and over real HTTP.
+
+const assert = require('node:assert/strict');
+const { createServer } = require('node:net');
+const { once } = require('node:events');
+const { after, before, test } = require('node:test');
+const { RateLimiter } = require('sluicegate');
+const { routeLimits } = require('sluicegate/express');
+const { ask } = require('./http.js');
+const { FRAMEWORKS, RULES, open } = require('./route-sites.js');
+const { start } = require('./servers.js');
+
+let servers;
+let prefixes = 0;
+before(async () => (servers = await start('redis')));
+after(() => servers.stop());
+
+/** A test in each framework. `site(options)` opens it, with a function that asks it for a path as a user. */
+function everywhere(name, body) {
+  for (const framework of Object.keys(FRAMEWORKS)) {
+    test(`${name} (${framework})`, (t) => {
+      const site = async (options) => {
+        const opened = await open(t, framework, options);
+        const get = (path, headers, method = 'GET') => ask(opened.port, path, { method, headers });
+        const statuses = async (path, times, headers) => {
+          const got = [];
+          for (let at = 0; at < times; at++) got.push((await get(path, headers)).status);
+          return got;
+        };
+        return { ...opened, get, statuses };
+      };
+      return body(site, t);
+    });
+  }
+}
+
+const onRedis = () => ({ url: servers.redis, prefix: `routes${prefixes++}` });
+const ALICE = { 'x-user': 'alice' };
+const BOB = { 'x-user': 'bob' };
+
+everywhere('rates at a route are decided together', async (site) => {
+  const { get, statuses } = await site(onRedis());
+  const first = await get('/items/1', ALICE);
+  assert.deepEqual([first.status, JSON.parse(first.body)], [200, { left: 2 }]);
+  const policy = first.headers['ratelimit-policy'];
+  assert.match(policy, /"site:\/items\/:id:3\/minute";q=3;w=60.*"site:\/items\/:id:100\/hour"/);
+  assert.deepEqual(await statuses('/items/2', 3, ALICE), [200, 200, 429]);
+  const denied = await get('/items/3', ALICE);
+  assert.deepEqual([denied.headers['retry-after'], denied.headers['cache-control']], ['20', 'no-store']);
+  assert.equal(denied.headers['ratelimit-policy'], policy);
+  // What is denied has charged the other limit nothing.
+  assert.match(denied.headers.ratelimit, /;r=97/);
+  assert.equal((await get('/items/3', BOB)).status, 200);
+});
+
+everywhere('methods share a limit or have their own', async (site) => {
+  const { get } = await site();
+  const asked = async (path, ...methods) => {
+    const got = [];
+    for (const method of methods) got.push((await get(path, ALICE, method)).status);
+    return got;
+  };
+  assert.deepEqual(await asked('/items/1', 'GET', 'POST', 'HEAD', 'GET'), [200, 200, 200, 429]);
+  assert.deepEqual(await asked('/methods', 'GET', 'POST', 'HEAD'), [200, 200, 429]);
+});
+
+everywhere('routes share a limit', async (site) => {
+  const { get } = await site();
+  const got = [];
+  for (const path of ['/first', '/second', '/first']) got.push((await get(path, ALICE)).status);
+  assert.deepEqual(got, [200, 200, 429]);
+});
+
+everywhere('a rule of the file with the limit of a plan', async (site) => {
+  const { statuses } = await site();
+  assert.deepEqual(await statuses('/plan', 3, ALICE), [200, 200, 429]);
+  assert.deepEqual(await statuses('/plan', 6, { ...BOB, 'x-plan': 'gold' }), [200, 200, 200, 200, 200, 429]);
+});
+
+everywhere('rules of the file keep their identifiers', async (site) => {
+  const { get, logged } = await site();
+  const got = [];
+  for (const user of [ALICE, BOB, ALICE]) got.push((await get('/address', user)).status);
+  for (const item of '1121') got.push((await get(`/keyed/${item}`, ALICE)).status);
+  assert.deepEqual(got, [200, 200, 429, 200, 200, 200, 429]);
+  assert.equal((await get('/keyed/1')).status, 500);
+  assert.match(logged.join('\n'), /route \/keyed\/:id: rule "by-item": the request has no header:x-user/);
+});
+
+everywhere('a rule as data', async (site) => {
+  assert.deepEqual(await (await site()).statuses('/data', 2, ALICE), [200, 429]);
+});
+
+for (const [path, answers, expected] of [
+  ['/login', [200, 401, 200, 403, 401], [200, 401, 200, 403, 429]],
+  ['/sales', [500, 200, 500, 200, 200], [500, 200, 500, 200, 429]],
+  ['/created', [200, 201, 201], [200, 201, 429]],
+]) {
+  everywhere(`counting by the outcome: ${path}`, async (site) => {
+    const { get } = await site();
+    const got = [];
+    for (const answer of answers) got.push((await get(path, { ...ALICE, 'x-answer': answer })).status);
+    assert.deepEqual(got, expected);
+  });
+}
+
+everywhere('guesses at the same time do not pass together', async (site) => {
+  const { get } = await site(onRedis());
+  const guesses = Array.from({ length: 20 }, () => get('/login', { ...ALICE, 'x-answer': '401' }));
+  const got = (await Promise.all(guesses)).map(({ status }) => status).sort();
+  assert.deepEqual(got, [401, 401, ...Array(18).fill(429)]);
+});
+
+everywhere('many clients are admitted exactly', async (site) => {
+  const { get } = await site(onRedis());
+  const asked = await Promise.all(Array.from({ length: 200 }, () => get('/bulk', ALICE)));
+  assert.equal(asked.filter(({ status }) => status === 200).length, 10);
+  assert.equal(asked.filter(({ status }) => status === 429).length, 190);
+});
+
+everywhere('costs and exceptions', async (site) => {
+  const { get, statuses } = await site();
+  const got = [];
+  for (const cost of ['4', '6', '1']) got.push((await get('/bulk', { ...ALICE, 'x-cost': cost })).status);
+  assert.deepEqual(got, [200, 200, 429]);
+  assert.deepEqual(await statuses('/health', 3, { 'x-probe': '1' }), [200, 200, 200]);
+  const exempt = await get('/health', { 'x-probe': '1' });
+  assert.deepEqual([JSON.parse(exempt.body), exempt.headers.ratelimit], [{ left: null }, undefined]);
+  assert.deepEqual(await statuses('/health', 2), [200, 429]);
+});
+
+everywhere('an answer of its own', async (site) => {
+  const { get } = await site();
+  assert.equal((await get('/own')).status, 200);
+  const { status, body, headers } = await get('/own');
+  assert.deepEqual([status, body], [418, 'own site:/own:1/minute']);
+  assert.deepEqual([headers['retry-after'], headers['cache-control']], ['60', 'no-store']);
+  assert.doesNotMatch(headers['content-type'], /problem/);
+});
+
+for (const [path, said] of [
+  ['/broken', 'route /broken: key returned undefined'],
+  ['/nobody', 'route /nobody: key returned 0'],
+  ['/raising', 'route /raising: key threw SyntaxError'],
+  ['/bulk', 'route /bulk: cost returned -1'],
+]) {
+  everywhere(`a mistake of the application is named: ${said}`, async (site) => {
+    const { get, logged } = await site();
+    const { status, body } = await get(path, { ...ALICE, 'x-cost': '-1' });
+    assert.equal(status, 500);
+    assert.ok(logged.join('\n').includes(said), logged.join('\n'));
+    assert.doesNotMatch(`${logged} ${body}`, /secret/);
+  });
+}
+
+everywhere('users are counted apart from addresses', async (site) => {
+  const { get, statuses } = await site();
+  const got = [];
+  for (const user of ['127.0.0.1', '127.0.0.1', '7']) got.push((await get('/users', { 'x-user': user })).status);
+  assert.deepEqual(got, [200, 429, 200]);
+  assert.deepEqual(await statuses('/users', 2), [200, 429]);
+  assert.equal((await get('/users', { 'x-forwarded-for': '192.0.2.1' })).status, 200);
+});
+
+everywhere('a place is free when the answer is there', async (site) => {
+  assert.deepEqual(await (await site(onRedis())).statuses('/place', 5, ALICE), [200, 200, 200, 200, 200]);
+});
+
+everywhere('a request that nobody can decide', async (site) => {
+  const gone = createServer().listen(0, '127.0.0.1');
+  await once(gone, 'listening');
+  const { port } = gone.address();
+  gone.close();
+  const { get } = await site({ url: `redis://127.0.0.1:${port}`, fallback: 'deny' });
+  assert.equal((await get('/items/1', ALICE)).status, 429);
+});
+
+test('what can be known at the start is refused then', async () => {
+  const limiter = await RateLimiter.connect('memory://', { rules: RULES });
+  const limits = routeLimits(limiter);
+  for (const [stated, expected] of [
+    ['5/minut', { code: 'InvalidRule', message: /did you mean "minute"/ }],
+    ['plam', { code: 'UnknownRule', message: /no rule is called "plam"/ }],
+    [[], { code: 'InvalidArgument', message: /a route needs a limit/ }],
+    [undefined, { code: 'InvalidArgument', message: /a route needs a limit/ }],
+    [5, { name: 'TypeError', message: 'limits: must be a rate, the name of a rule, a rule, or an array of them, not number' }],
+    [{ rule_id: 'a', rate: '5/minute', limt: 5 }, { code: 'InvalidRule' }],
+  ]) {
+    assert.throws(() => limits(stated), expected);
+  }
+  for (const [options, expected] of [
+    [{ cout: 'all' }, { name: 'TypeError', message: /cout is not known/ }],
+    [{ name: 'a' }, { name: 'TypeError', message: /name is not known/ }],
+    [{ count: 'every' }, { code: 'InvalidArgument', message: 'count must be one of "all", "failures", "successes" or a function' }],
+    [{ key: 'x' }, { name: 'TypeError', message: 'key: must be a function, not string' }],
+    [{ cost: '2' }, { name: 'TypeError', message: 'cost: must be a number, not string' }],
+    [{ noAddress: 'admit' }, { code: 'InvalidArgument', message: /^noAddress must be one of/ }],
+    [{ noAddress: () => 'skip' }, { name: 'TypeError' }],
+    [{ perMethod: 1 }, { name: 'TypeError' }],
+  ]) {
+    assert.throws(() => limits('5/minute', options), expected);
+  }
+  assert.throws(() => routeLimits(5), { name: 'TypeError', message: /^limiter: must be a RateLimiter, or a function/ });
+  assert.throws(() => routeLimits(limiter, { name: '' }), { code: 'InvalidArgument', message: 'name is empty' });
+  assert.throws(() => routeLimits(limiter, { key: 'x' }), { name: 'TypeError' });
+});
