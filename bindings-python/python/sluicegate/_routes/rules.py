@@ -17,6 +17,11 @@ Rule = dict[str, Any]
 _RATE = re.compile(r"\s*\d[\d_ ]*/")
 
 
+def is_rate(limit: str) -> bool:
+    """Whether a text is a rate rather than the name of a rule."""
+    return _RATE.match(limit) is not None
+
+
 def normal(rule: Rule) -> Rule:
     """A rule as limiters list it. Raises InvalidRuleError where it is not valid."""
     limiter = RateLimiter("memory://", rules=[rule])
@@ -45,14 +50,14 @@ class RouteRules:
         self._listed: tuple[str, dict[str, Rule]] = ("", {})
         # What is not valid is known now rather than with the first request.
         for each in stated:
-            if isinstance(each, dict) or _RATE.match(each):
+            if isinstance(each, dict) or is_rate(each):
                 normal(self._rule(each, "routes", "/"))
 
     def ensure_known(self, limiter: Any) -> None:
         """Refuses names of rules that the limiter does not have."""
         listed = self._of_file(limiter)
         for each in self._stated:
-            if isinstance(each, str) and not _RATE.match(each):
+            if isinstance(each, str) and not is_rate(each):
                 self._found(listed, each)
 
     def of(self, limiter: Any, name: str, request: RouteRequest) -> list[Rule]:
@@ -74,7 +79,7 @@ class RouteRules:
 
     def _made_by(self, limiter: Any, each: Any, name: str, template: str) -> Rule:
         """A rule that is stated here; empty for one that is in the file, which may change."""
-        if isinstance(each, str) and not _RATE.match(each):
+        if isinstance(each, str) and not is_rate(each):
             return {}
         rule = normal(self._rule(each, name, template))
         try:
