@@ -136,6 +136,12 @@ ALONE = {
     **each("python", "package", "RATE_LIMIT RateLimited RateLimitMixin RouteLimits", "what its frameworks take at their routes"),
     **each("python", "package", "FunctionLimits", "how Python decorates functions"),
     **each("python", "package", "AsyncRateLimitTransport RateLimitAdapter RateLimitTransport", "what its clients of HTTP take"),
+    **each(
+        "python",
+        "package",
+        "connect_rate_limiter rate_limiter rate_limiter_clock rate_limiter_rules",
+        "fixtures of pytest, which only Python has",
+    ),
     **each("python", "package", "SluicegateStorage", "what the package limits takes, which only Python has"),
     **each("node", "package", "route_limits", "what its frameworks take at their routes"),
     **each("node", "package", "PeekOptions PingOptions ResetOptions WaitAllOptions WaitOptions", "types of what are arguments elsewhere"),

@@ -13,6 +13,8 @@ from .request import RouteRequest
 
 Rule = dict[str, Any]
 
+# Of so many limiters it is remembered which rules were added to them.
+_LIMITERS = 16
 # Begins as a rate does, and no name of a rule that anybody would give: 5/minute.
 _RATE = re.compile(r"\s*\d[\d_ ]*/")
 
@@ -45,8 +47,9 @@ class RouteRules:
         self._per_method = per_method
         self._count = count
         self._lock = threading.Lock()
-        # By the template of the route: one function may serve several.
-        self._made: dict[tuple[int, str, str], list[Rule]] = {}
+        # By limiter, and by the template of the route: one function may serve several. That of a limiter holds it, so that no
+        # other one has its address meanwhile.
+        self._made: dict[int, tuple[Any, dict[tuple[str, str], list[Rule]]]] = {}
         self._listed: tuple[str, dict[str, Rule]] = ("", {})
         # What is not valid is known now rather than with the first request.
         for each in stated:
@@ -65,17 +68,24 @@ class RouteRules:
         template = self._shared or request.template
         if self._per_method and self._shared is None:
             template = f"{request.method} {template}"
-        # Not all limiters can be referred to weakly; one that is another one with the same address has the rules added again.
-        place = (id(limiter), name, template)
-        made = self._made.get(place)
+        known = self._made.get(id(limiter)) or self._met(limiter)
+        place = (name, template)
+        made = known[1].get(place)
         if made is None:
             with self._lock:
-                made = self._made.get(place) or [self._made_by(limiter, each, name, template) for each in self._stated]
-                self._made[place] = made
+                made = known[1].get(place) or [self._made_by(limiter, each, name, template) for each in self._stated]
+                known[1][place] = made
         if all(made):
             return made
         listed = self._of_file(limiter)
         return [rule or self._found(listed, each) for rule, each in zip(made, self._stated, strict=True)]
+
+    def _met(self, limiter: Any) -> tuple[Any, dict[tuple[str, str], list[Rule]]]:
+        """Remembers a limiter in place of the oldest one: tests have one each."""
+        with self._lock:
+            if len(self._made) >= _LIMITERS:
+                self._made.pop(next(iter(self._made)))
+            return self._made.setdefault(id(limiter), (limiter, {}))
 
     def _made_by(self, limiter: Any, each: Any, name: str, template: str) -> Rule:
         """A rule that is stated here; empty for one that is in the file, which may change."""
