@@ -32,6 +32,7 @@ INEXPRESSIBLE = {
     "rules/calendar-zone-offset": "knows the time zones",
     "rules/calendar-in-limits": "knows the time zones",
     "rules/block-longest": "compares two fields",
+    "rules/global-age": "compares the age with the window",
     "rules/composite-twice": "compares names without their capitals",
     "rules/composite-path": "looks for a name in the pattern",
 }

@@ -190,6 +190,14 @@ fn limits() -> impl Iterator<Item = Value> {
             } } },
         }),
         json!({
+            "if": { "required": ["global"] },
+            "then": { "properties": {
+                "limits": { "maxItems": 1, "items": { "properties": { "scope": { "const": "key" } } } },
+                "block": false,
+                "count_denied": false,
+            } },
+        }),
+        json!({
             "if": { "required": ["block"] },
             "then": { "properties": { "limits": { "items": { "properties": { "scope": { "const": "key" } } } } } },
         }),
