@@ -256,9 +256,14 @@ impl KernelSet {
         Self(self.0 | 1 << kernel as u8)
     }
 
+    /// Whether `kernel` is one of them.
+    pub const fn has(self, kernel: Kernel) -> bool {
+        self.0 & (1 << kernel as u8) != 0
+    }
+
     /// Its kernels in order.
     pub fn iter(self) -> impl Iterator<Item = Kernel> {
-        Kernel::ALL.into_iter().filter(move |kernel| self.0 & (1 << *kernel as u8) != 0)
+        Kernel::ALL.into_iter().filter(move |kernel| self.has(*kernel))
     }
 
     /// The place of a kernel among those of the set, counted from 1: how a script for several limits

@@ -9,6 +9,7 @@
 //! The scripts decide and commit. What a caller wants to know beyond that is computed from the
 //! state they return, by the crate `sluicegate`, which is the only intended user of this one.
 
+pub mod allotment;
 mod kernel;
 pub mod key_record;
 mod listing;

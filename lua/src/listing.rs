@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    Kernel, KernelSet, charge_one, charge_several, each, ending, forget, key_record, one, refund, repeatable,
-    several,
+    Kernel, KernelSet, allotment, charge_one, charge_several, each, ending, forget, key_record, one, refund,
+    repeatable, several,
 };
 
 /// Every script that limits of these kernels need, each with a name that is unlike all others. `held`: also those for
@@ -23,6 +23,13 @@ pub fn scripts(kernels: KernelSet, held: bool, key_records: bool) -> Vec<(String
         add("charge", kernel.name(), charge_one(kernel));
         // Every other script becomes repeatable in the same way.
         add("repeatable_check", kernel.name(), repeatable(&one(kernel)));
+        if allotment::LENDING.contains(&kernel) {
+            add("lend", kernel.name(), allotment::lend(kernel));
+        }
+    }
+    if allotment::LENDING.into_iter().any(|kernel| plain.has(kernel)) {
+        add("allotment", "spend", allotment::spend());
+        add("allotment", "deposit", allotment::deposit());
     }
     let named = |kernels: KernelSet| {
         let names: Vec<_> = kernels.iter().map(|kernel| kernel.name()).collect();

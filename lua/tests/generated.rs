@@ -17,10 +17,13 @@ fn folder() -> PathBuf {
 
 /// Every fragment is in what checks and what refunds one limit. The other drivers are shown once: for others the same
 /// pieces stand in the same places.
-const ONCE: [&str; 14] = [
+const ONCE: [&str; 17] = [
     "charge_gcra",
     "repeatable_check_gcra",
     "each_gcra",
+    "lend_gcra",
+    "allotment_spend",
+    "allotment_deposit",
     "check_several_sliding_window_and_gcra",
     "held_gcra",
     "held_concurrency",

@@ -1,5 +1,6 @@
 //! Where a limiter decides: in memory, or on a server.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::driver::Driver;
@@ -20,7 +21,7 @@ pub(super) struct Limiter<D> {
 
 pub(super) enum Backend<D> {
     Memory(InMemory),
-    Server(Box<Servers<D>>),
+    Server(Arc<Servers<D>>),
 }
 
 /// A limiter, by where it decides. Both kinds have a method for each call.
@@ -41,7 +42,7 @@ pub(super) struct ServerCalls<'a, D> {
     pub(super) shared: &'a Shared,
     /// The near one.
     pub(super) server: &'a D,
-    pub(super) servers: &'a Servers<D>,
+    pub(super) servers: &'a Arc<Servers<D>>,
 }
 
 impl<D> Clone for ServerCalls<'_, D> {

@@ -192,13 +192,16 @@ impl<D: Driver> ServerCalls<'_, D> {
         wants_forecast: bool,
     ) -> Result<Decided> {
         let deadline = self.server.deadline(plan.timeout);
-        let mut sequence = self.shared.sequence(plan, op, id);
-        if wants_forecast {
-            sequence.want_forecast();
-        }
-        self.drive(&mut sequence, deadline).await;
-        let cut_off = sequence.cut_off();
-        let mut decided = sequence.finish();
+        let (cut_off, mut decided) = if let Some(borrowing) = self.borrowing(plan, op) {
+            D::apart(self.borrow(borrowing, deadline)).await
+        } else {
+            let mut sequence = self.shared.sequence(plan, op, id);
+            if wants_forecast {
+                sequence.want_forecast();
+            }
+            self.drive(&mut sequence, deadline).await;
+            (sequence.cut_off(), sequence.finish())
+        };
         if let (Some(region), Err(error)) = (cut_off, &decided)
             && can_be_by_part(plan, op, error)
         {

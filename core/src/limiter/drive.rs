@@ -27,6 +27,7 @@ impl<D: Driver> ServerCalls<'_, D> {
             };
             if reply.is_ok() {
                 self.shared.metrics.answered(sent.elapsed());
+                self.servers.note_trip(conversation.region(), sent);
             }
             conversation.feed(reply);
         }

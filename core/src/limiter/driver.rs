@@ -10,12 +10,12 @@ use redis::Value;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::metrics::ServerState;
-use crate::redis::{BlockingRedis, CallDeadline};
+use crate::redis::{BlockingRedis, CallDeadline, Then};
 use crate::script::ScriptCall;
 
 /// Sends a limiter's requests, and lets time pass between them. What calls do with it is written once, as futures: those
 /// of a driver that blocks are ready as soon as they are made.
-pub(super) trait Driver: Send + Sync {
+pub(super) trait Driver: Send + Sync + 'static {
     /// Fails once the limiter is closed.
     fn ensure_open(&self) -> Result<()>;
 
@@ -28,8 +28,13 @@ pub(super) trait Driver: Send + Sync {
     /// Runs the script at most once.
     fn call(&self, call: ScriptCall, deadline: CallDeadline) -> impl Future<Output = Result<Value>> + Send;
 
-    /// Sends a script whose reply nobody waits for.
-    fn send_detached(&self, call: ScriptCall);
+    /// Sends a script that nobody waits for; `then` is given the reply, unless nothing can be sent.
+    fn send_then(&self, call: ScriptCall, then: Then);
+
+    /// Sends a script whose reply is of no interest.
+    fn send_detached(&self, call: ScriptCall) {
+        self.send_then(call, Box::new(drop));
+    }
 
     /// Removes keys of one slot.
     fn delete(&self, keys: &[String], deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send;
@@ -67,8 +72,8 @@ impl Driver for BlockingRedis {
         ready(Self::call(self, call, deadline))
     }
 
-    fn send_detached(&self, call: ScriptCall) {
-        self.send_detached(call);
+    fn send_then(&self, call: ScriptCall, then: Then) {
+        self.send_detached(call, then);
     }
 
     fn delete(&self, keys: &[String], deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send {

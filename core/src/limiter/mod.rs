@@ -5,6 +5,7 @@ mod asynchronous;
 mod attempt;
 mod backend;
 mod blocking;
+mod borrowing;
 mod both;
 #[cfg(feature = "bridge")]
 mod bridged;

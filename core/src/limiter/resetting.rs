@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::plan::{Op, Plan};
 use crate::redis::CallDeadline;
 use crate::request::{Check, CheckOptions};
-use crate::sequence::{Reset, located_by_hand, reset};
+use crate::sequence::{Reset, lent_names, located_by_hand, reset};
 
 both_limiters! {
     /// Forgets what was counted for `key` under `rule`, and nothing else.
@@ -129,11 +129,16 @@ impl<D: Driver> ServerCalls<'_, D> {
         let deadline = *deadline.get_or_insert_with(|| self.server.deadline(plan.timeout));
         let reset = reset(&plan, &self.shared.wire, self.shared.now());
         let keys = reset.keys();
-        let server = self.servers.at(self.shared.wire.region_of_call(&plan));
-        let done = match reset {
+        let region = self.shared.wire.region_of_call(&plan);
+        let server = self.servers.at(region);
+        let mut done = match reset {
             Reset::Delete(names) => server.delete(&names, deadline).await,
             Reset::Forget(call) => server.call(call, deadline).await.map(drop),
         };
+        if done.is_ok() && region.is_some() {
+            // What other regions were lent of it they may spend.
+            done = self.server.delete(&lent_names(&plan, &self.shared.wire), deadline).await;
+        }
         done.map_err(|error| located_by_hand(error, &plan, keys))?;
         self.shared.freed(check);
         Ok(())

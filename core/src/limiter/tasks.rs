@@ -9,7 +9,7 @@ use super::driver::Driver;
 use super::sleeper::{Sleeper, sleeper};
 use crate::error::Result;
 use crate::metrics::ServerState;
-use crate::redis::{AsyncRedis, CallDeadline};
+use crate::redis::{AsyncRedis, CallDeadline, Then};
 use crate::script::ScriptCall;
 
 /// Redis for tasks.
@@ -36,8 +36,8 @@ impl Driver for Tasks {
         self.redis.call(call, deadline)
     }
 
-    fn send_detached(&self, call: ScriptCall) {
-        self.redis.send_detached(call);
+    fn send_then(&self, call: ScriptCall, then: Then) {
+        self.redis.send_detached(call, then);
     }
 
     fn delete(&self, keys: &[String], deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send {

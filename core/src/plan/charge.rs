@@ -145,17 +145,19 @@ impl Charge<'_> {
 
     /// The name of the state in Redis.
     pub(crate) fn name(&self, prefix: &str) -> String {
-        let member = self.member.as_deref();
         if self.is_part {
-            return key::name(
-                prefix,
-                &self.rule.rule.id,
-                &self.tag,
-                member,
-                &format!("part-{}", self.limit.suffix),
-            );
+            return self.named(prefix, &format!("part-{}", self.limit.suffix));
         }
-        key::name(prefix, &self.rule.rule.id, &self.tag, member, &self.limit.suffix)
+        self.named(prefix, &self.limit.suffix)
+    }
+
+    /// The name of what this region was lent of it.
+    pub(crate) fn name_of_allotment(&self, prefix: &str) -> String {
+        self.named(prefix, &format!("lent-{}", self.limit.suffix))
+    }
+
+    fn named(&self, prefix: &str, suffix: &str) -> String {
+        key::name(prefix, &self.rule.rule.id, &self.tag, self.member.as_deref(), suffix)
     }
 
     /// The name of the state among those of its limit. A brace ends the tag, for it is escaped inside one.

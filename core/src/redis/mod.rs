@@ -31,6 +31,7 @@ pub(crate) use drivers::hub::{Host, Hub};
 pub(crate) use drivers::loops::asynchronous::AsyncRedis;
 #[cfg(feature = "bridge")]
 pub(crate) use drivers::loops::loop_host::LoopHost;
+pub(crate) use drivers::multiplexer::Then;
 #[cfg(feature = "bridge")]
 pub(crate) use drivers::spin::{LONGEST as LONGEST_SPIN, Spin};
 pub(crate) use drivers::threads::blocking::BlockingRedis;

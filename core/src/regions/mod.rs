@@ -1,6 +1,12 @@
 //! One limit over several regions: which region is in charge of a key, and the part of each while it is cut off.
 
+#[cfg(test)]
+pub(crate) mod allotment;
+mod deposit;
+#[cfg(test)]
+pub(crate) mod lending;
 mod map;
 mod owner;
 
+pub(crate) use deposit::Deposit;
 pub(crate) use map::RegionMap;

@@ -10,6 +10,8 @@
 //! time would leave something behind all the time. (A reset, or a refund by its user, of the same key in
 //! between is not noticed.)
 
+mod borrower;
+mod borrowing;
 mod ending;
 mod held;
 mod key_records;
@@ -30,10 +32,12 @@ use crate::plan::{
     Charge, ENFORCED, End, Forecast, Op, Outcome, Plan, RecordedKey, RequestRecord, SmallList, gather,
 };
 use crate::script::ScriptCall;
+pub(crate) use borrower::Borrower;
+pub(crate) use borrowing::{Borrowing, Later};
 pub(crate) use ending::Ending;
 use held::SlotPart;
 pub(crate) use key_records::{change, changed};
-pub(crate) use reset::{Reset, reset};
+pub(crate) use reset::{Reset, lent_names, reset};
 pub(crate) use step::CallSettings;
 use step::{Clocks, Step};
 

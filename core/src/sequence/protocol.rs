@@ -94,7 +94,7 @@ fn charge_one(kernel: Kernel) -> &'static Script {
     SCRIPTS[kernel as usize].get_or_init(|| Box::new(script()))
 }
 
-fn several(kernels: KernelSet, op: Op) -> &'static Script {
+pub(super) fn several(kernels: KernelSet, op: Op) -> &'static Script {
     static CHECKS: ScriptsOfSets = [const { OnceBox::new() }; _];
     static REFUNDS: ScriptsOfSets = [const { OnceBox::new() }; _];
     static CHARGES: ScriptsOfSets = [const { OnceBox::new() }; _];

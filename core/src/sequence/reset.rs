@@ -24,6 +24,11 @@ impl Reset {
     }
 }
 
+/// The names of what this region was lent of these states.
+pub(crate) fn lent_names(plan: &Plan<'_>, wire: &CallSettings) -> Vec<String> {
+    plan.to_reset().map(|charge| charge.name_of_allotment(&wire.prefix)).collect()
+}
+
 /// What a reset of a plan sends.
 pub(crate) fn reset(plan: &Plan<'_>, wire: &CallSettings, clock: Option<Micros>) -> Reset {
     if !plan.is_beside() {

@@ -50,11 +50,11 @@ impl World {
         NAMES.iter().map(|name| self.limiter(name)).collect()
     }
 
-    /// The places of the servers that have a key with this in its name.
+    /// The places of the servers that have a state with this in its name: what was lent is none.
     fn with_key(&self, part: &str) -> Vec<usize> {
         let has = |server: &Redis| {
             let keys: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut server.client().unwrap()).unwrap();
-            keys.iter().any(|key| key.contains(part))
+            keys.iter().any(|key| key.contains(part) && !key.contains(":lent-"))
         };
         (0..NAMES.len()).filter(|&place| has(&self.servers[place])).collect()
     }

@@ -10,7 +10,7 @@ use crate::redis::connecting::connector::Connector;
 use crate::redis::connecting::stream::{Resend, Stream};
 use crate::redis::drivers::connection::{BUSY, Connection};
 use crate::redis::drivers::discoverer::Discoverer;
-use crate::redis::drivers::multiplexer::{ConnectionId, Multiplexer, Need, Order, Peer};
+use crate::redis::drivers::multiplexer::{ConnectionId, Multiplexer, Need, Order, Peer, Work};
 use crate::redis::topology::learned::{LearnedTopology, Node};
 use crate::redis::wire::channel::ReadProgress;
 use crate::sync::lock::Mutex;
@@ -61,11 +61,12 @@ impl Hub {
         if deadline.is_some_and(|deadline| before.is_none_or(|before| deadline < before)) {
             self.host.hurry();
         }
-        if let Some((orders, woken)) = work {
+        if let Some(Work { orders, woken, followed }) = work {
             for order in orders {
                 self.carry_out(order);
             }
             woken.into_iter().for_each(wake);
+            followed.into_iter().for_each(|(then, result)| then(result));
         }
         result
     }
@@ -154,7 +155,6 @@ impl Hub {
     }
 
     /// Whether a call that nobody waits for is under way.
-    #[cfg(feature = "bridge")]
     pub(crate) fn is_releasing(&self) -> bool {
         self.lock().is_releasing()
     }

@@ -13,7 +13,7 @@ use super::wire::Wire;
 use super::world::{Event, Shared, instant, time_of};
 use crate::options::ConnectOptions;
 use crate::redis::connecting::connector::Connector;
-use crate::redis::drivers::multiplexer::{ConnectionId, Multiplexer, Need, Order, Peer};
+use crate::redis::drivers::multiplexer::{ConnectionId, Multiplexer, Need, Order, Peer, Work};
 use crate::redis::settings::login::Role;
 use crate::redis::settings::url::Backend;
 use crate::redis::topology::learned::Node;
@@ -103,7 +103,7 @@ impl Client {
     pub(super) fn act<T>(&mut self, action: impl FnOnce(&mut Multiplexer<Wire>, Instant) -> T) -> T {
         let now = instant(self.now());
         let result = action(&mut self.multiplexer, now);
-        let (orders, woken) = self.multiplexer.take_work().unwrap_or_default();
+        let Work { orders, woken, .. } = self.multiplexer.take_work().unwrap_or_default();
         woken.into_iter().for_each(Waker::wake);
         let rung = std::mem::take(&mut *self.rung.lock().unwrap_or_else(PoisonError::into_inner));
         rung.into_iter().for_each(|call| self.poll(call));

@@ -42,7 +42,9 @@ fn a_probe_that_cannot_begin_is_followed_by_another() {
         // Opens the circuit breaker.
         assert_eq!(ping(&runtime, &redis), Some(ErrorKind::Closed));
         let (start, deadline) = (Instant::now() + options.breaker_probe, redis.deadline(None));
-        redis.hub.act(|multiplexer| multiplexer.send_detached(RedisCommand::ping(), deadline, start));
+        redis.hub.act(|multiplexer| {
+            multiplexer.send_detached(RedisCommand::ping(), deadline, Box::new(drop), start);
+        });
         let need = redis.hub.lock().router.due(start + options.breaker_probe);
         assert!(matches!(need, DiscoveryNeed::Refused(Refusal { probe: true, .. })), "{need:?}");
     });

@@ -1,5 +1,6 @@
 //! Conversations whose other side fails; what is taken back, in modules of their own.
 
+mod allotment;
 mod calendar;
 mod compensations;
 mod histories;

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::options::ConnectOptions;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::drivers::hub::{Host, Hub};
+use crate::redis::drivers::multiplexer::Then;
 use crate::redis::errors;
 use crate::redis::settings::url::RedisUrl;
 use crate::redis::wire::command::{CallDeadline, RedisCommand};
@@ -59,13 +60,11 @@ impl AsyncRedis {
         self.carry_out(RedisCommand::Script(call), deadline)
     }
 
-    /// Sends a script whose reply nobody waits for.
-    pub(crate) fn send_detached(&self, call: ScriptCall) {
+    /// Sends a script that nobody waits for.
+    pub(crate) fn send_detached(&self, call: ScriptCall, then: Then) {
         if self.usable().is_ok() {
-            let deadline = self.deadline(None);
-            self.hub.act(|multiplexer| {
-                multiplexer.send_detached(RedisCommand::Script(call), deadline, Instant::now())
-            });
+            let (request, deadline) = (RedisCommand::Script(call), self.deadline(None));
+            self.hub.act(|multiplexer| multiplexer.send_detached(request, deadline, then, Instant::now()));
         }
     }
 

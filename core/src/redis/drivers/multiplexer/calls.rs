@@ -90,7 +90,13 @@ impl<S: Read + Write> Multiplexer<S> {
         match std::mem::replace(&mut entry.state, EntryState::Done(result)) {
             EntryState::Waiting(waker) => self.woken.extend(waker),
             EntryState::Done(_) => {}
-            EntryState::Abandoned | EntryState::Detached => drop(self.calls.remove(call)),
+            EntryState::Abandoned => drop(self.calls.remove(call)),
+            EntryState::Detached(then) => {
+                self.detached -= 1;
+                if let EntryState::Done(result) = self.calls.remove(call).state {
+                    self.followed.push((then, result));
+                }
+            }
         }
     }
 
@@ -124,7 +130,7 @@ impl<S: Read + Write> Multiplexer<S> {
                 return None;
             }
             EntryState::Waiting(waker) => waker,
-            EntryState::Abandoned | EntryState::Detached => None,
+            EntryState::Abandoned | EntryState::Detached(_) => None,
         };
         let mut withdrawn = self.waiting.extract_if(.., |waiting| waiting.pending.id == call).count() > 0;
         for (id, connection) in &mut self.connections {

@@ -79,9 +79,12 @@ enum EntryState {
     Done(Result<Value>),
     /// Nobody waits for it any more.
     Abandoned,
-    /// Nobody waits for it, and it is carried out all the same.
-    Detached,
+    /// Nobody waits for it, and it is carried out all the same. What its result is for.
+    Detached(Then),
 }
+
+/// What is done with the result of a call that nobody waits for.
+pub(crate) type Then = Box<dyn FnOnce(Result<Value>) + Send>;
 
 /// What the driver has to do.
 pub(in crate::redis) enum Order {
@@ -90,6 +93,14 @@ pub(in crate::redis) enum Order {
     /// Ask for the topology, and report by [`Multiplexer::discovered`].
     Discover(Arc<LearnedTopology<Peer>>),
     Serve(ConnectionId, Need),
+}
+
+/// What the driver has to do, once it has let the multiplexer go.
+#[derive(Default)]
+pub(in crate::redis) struct Work {
+    pub(in crate::redis) orders: SmallVec<[Order; 2]>,
+    pub(in crate::redis) woken: Vec<Waker>,
+    pub(in crate::redis) followed: Vec<(Then, Result<Value>)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +146,10 @@ pub(in crate::redis) struct Multiplexer<S> {
     // Few are given at a time, and seldom more than two.
     orders: SmallVec<[Order; 2]>,
     woken: Vec<Waker>,
+    /// The results of calls that nobody waits for.
+    followed: Vec<(Then, Result<Value>)>,
+    /// How many of these are under way.
+    detached: usize,
     /// No call's time is up before.
     next_deadline: Option<Instant>,
     /// Whether no more calls are taken.
@@ -153,6 +168,8 @@ impl<S: Read + Write> Multiplexer<S> {
             refresh_at: None,
             orders: SmallVec::new(),
             woken: Vec::new(),
+            followed: Vec::new(),
+            detached: 0,
             next_deadline: None,
             is_closed: false,
         }
@@ -198,26 +215,23 @@ impl<S: Read + Write> Multiplexer<S> {
         id
     }
 
-    /// Begins a call whose result is discarded. Answers its name, unless it has ended already.
+    /// Begins a call that nobody waits for.
     pub(in crate::redis) fn send_detached(
         &mut self,
         request: RedisCommand,
         deadline: CallDeadline,
+        then: Then,
         now: Instant,
-    ) -> Option<Id> {
+    ) {
         let id = self.submit(request, deadline, now);
-        let entry = self.calls.get_mut(id)?;
-        if let EntryState::Done(_) = entry.state {
-            self.calls.remove(id);
-            return None;
+        let Some(entry) = self.calls.get_mut(id) else { return };
+        match std::mem::replace(&mut entry.state, EntryState::Detached(then)) {
+            EntryState::Done(result) => {
+                self.detached += 1;
+                self.complete(id, result);
+            }
+            _ => self.detached += 1,
         }
-        entry.state = EntryState::Detached;
-        Some(id)
-    }
-
-    /// Whether the call has no outcome yet, and the limiter is open.
-    pub(in crate::redis) fn is_under_way(&self, id: Id) -> bool {
-        !self.is_closed && self.calls.contains(id)
     }
 
     /// Whether this is the only call there is.
@@ -226,9 +240,13 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     /// Whether a call that nobody waits for is under way.
-    #[cfg(feature = "bridge")]
     pub(in crate::redis) fn is_releasing(&self) -> bool {
-        self.calls.iter().any(|(_, entry)| matches!(entry.state, EntryState::Detached))
+        self.detached > 0
+    }
+
+    /// Whether it is closed.
+    pub(in crate::redis) fn is_closed(&self) -> bool {
+        self.is_closed
     }
 
     fn discover(&mut self, now: Instant) {
@@ -329,11 +347,15 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
-    /// What the driver has to do now, and whom to wake. `None`: nothing, as is the rule.
-    pub(in crate::redis) fn take_work(&mut self) -> Option<(SmallVec<[Order; 2]>, Vec<Waker>)> {
-        if self.orders.is_empty() && self.woken.is_empty() {
+    /// What the driver has to do now. `None`: nothing, as is the rule.
+    pub(in crate::redis) fn take_work(&mut self) -> Option<Work> {
+        if self.orders.is_empty() && self.woken.is_empty() && self.followed.is_empty() {
             return None;
         }
-        Some((std::mem::take(&mut self.orders), std::mem::take(&mut self.woken)))
+        Some(Work {
+            orders: std::mem::take(&mut self.orders),
+            woken: std::mem::take(&mut self.woken),
+            followed: std::mem::take(&mut self.followed),
+        })
     }
 }

@@ -12,6 +12,7 @@ use crate::metrics::ServerState;
 use crate::options::ConnectOptions;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::drivers::hub::Hub;
+use crate::redis::drivers::multiplexer::Then;
 use crate::redis::settings::url::RedisUrl;
 use crate::redis::wire::command::{CallDeadline, RedisCommand};
 use crate::script::ScriptCall;
@@ -41,16 +42,17 @@ impl BlockingRedis {
         self.connections()?.carry_out(RedisCommand::Script(call), deadline)
     }
 
-    /// Sends a script whose reply nobody waits for.
-    pub(crate) fn send_detached(&self, call: ScriptCall) {
+    /// Sends a script that nobody waits for.
+    pub(crate) fn send_detached(&self, call: ScriptCall, then: Then) {
         if let Ok(Connections { hub, host }) = self.connections() {
             let (request, deadline) = (RedisCommand::Script(call), self.deadline(None));
-            let submitted =
-                hub.act(|multiplexer| multiplexer.send_detached(request, deadline, Instant::now()));
-            let (seen_to, host) = (Arc::clone(hub), Arc::clone(host));
-            if let Some(id) = submitted {
+            hub.act(|multiplexer| multiplexer.send_detached(request, deadline, then, Instant::now()));
+            if host.begin_to_attend(hub) {
+                let (attended, attending) = (Arc::clone(hub), Arc::clone(host));
                 // Without a thread it is seen to by the next call.
-                let _ = hub.connector.background.spawn(move |_| host.see_to(&seen_to, id));
+                if hub.connector.background.spawn(move |_| attending.attend(&attended)).is_err() {
+                    host.end_to_attend();
+                }
             }
         }
     }

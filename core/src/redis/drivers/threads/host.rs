@@ -2,7 +2,7 @@
 
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,8 @@ pub(super) struct ThreadHost {
     waker: Waker,
     spin: Spin,
     began: Instant,
+    /// Whether a thread is there for calls that nobody waits for.
+    is_attended: AtomicBool,
     /// When something was last read, in milliseconds since it began.
     read_at: AtomicU64,
 }
@@ -49,6 +51,7 @@ impl ThreadHost {
             readers: Readers::default(),
             watched: Mutex::default(),
             spin: Spin::default(),
+            is_attended: AtomicBool::new(false),
             began: Instant::now(),
             read_at: AtomicU64::new(0),
         }
@@ -72,13 +75,30 @@ impl ThreadHost {
         self.readers.wait(poll, || self.read(hub, |multiplexer, context| multiplexer.poll(id, context).0))
     }
 
-    /// Serves the calls of all threads until one that nobody waits for is carried out, or the limiter is closed.
-    pub(super) fn see_to(&self, hub: &Arc<Hub>, id: Id) {
+    /// Whether a thread is needed for calls that nobody waits for: no other one is there for them.
+    pub(super) fn begin_to_attend(&self, hub: &Hub) -> bool {
+        hub.is_releasing() && !self.is_attended.swap(true, Ordering::SeqCst)
+    }
+
+    pub(super) fn end_to_attend(&self) {
+        self.is_attended.store(false, Ordering::SeqCst);
+    }
+
+    /// Serves the calls of all threads until none is left that nobody waits for, or the limiter is closed.
+    pub(super) fn attend(&self, hub: &Arc<Hub>) {
         let is_over = |multiplexer: &mut Multiplexer<Stream>, _: &mut Context<'_>| {
-            if multiplexer.is_under_way(id) { Poll::Pending } else { Poll::Ready(()) }
+            let is_needed = multiplexer.is_releasing() && !multiplexer.is_closed();
+            if is_needed { Poll::Pending } else { Poll::Ready(()) }
         };
-        let poll = |context: &mut Context<'_>| is_over(&mut hub.lock(), context);
-        self.readers.wait(poll, || self.read(hub, is_over));
+        loop {
+            let poll = |context: &mut Context<'_>| is_over(&mut hub.lock(), context);
+            self.readers.wait(poll, || self.read(hub, is_over));
+            self.end_to_attend();
+            // One that came in between found a thread.
+            if hub.lock().is_closed() || !self.begin_to_attend(hub) {
+                return;
+            }
+        }
     }
 
     /// Closes what a forked child inherited.

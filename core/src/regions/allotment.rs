@@ -1,0 +1,172 @@
+//! What a region was lent of one key, and how it spends that: what the scripts of an allotment do, as a pure function.
+
+use super::deposit::Deposit;
+use crate::time::clock::LATEST;
+
+/// A rate at which fewer units are spent before a loan ends is none to lend for.
+const LEAST_SPENT: f64 = 10.0;
+/// A region borrows what its callers ask for in so many trips, and in this time.
+const TRIPS: f64 = 4.0;
+const AHEAD: f64 = 50_000.0;
+const MOST_LOANS: usize = 16;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Loan {
+    pub(crate) units: f64,
+    pub(crate) valid_until: f64,
+    /// By the clock of the region in charge.
+    pub(crate) granted_at: f64,
+}
+
+/// What stays the same from call to call, in microseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LoanTerms {
+    /// How long a loan lasts.
+    pub(crate) age: f64,
+    /// Over which the rate is taken.
+    pub(crate) span: f64,
+    /// To the region in charge and back.
+    pub(crate) trip: f64,
+    /// Between two requests for a loan.
+    pub(crate) pace: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spending {
+    Denied,
+    Spent,
+    /// The region in charge decides.
+    Elsewhere,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) struct Spent {
+    pub(crate) spending: Spending,
+    pub(crate) left: f64,
+    pub(crate) wait: f64,
+    pub(crate) fresh: f64,
+    pub(crate) want: f64,
+    /// What was not spent in time: units, and when they were granted.
+    pub(crate) ended: Vec<(f64, f64)>,
+}
+
+/// The fields are those of `load.lua`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Allotment {
+    begun: f64,
+    count: f64,
+    former: f64,
+    asked_at: f64,
+    denied_until: f64,
+    denied_cost: f64,
+    contended_until: f64,
+    fits_at: f64,
+    fresh_at: f64,
+    loans: Vec<Loan>,
+}
+
+impl Allotment {
+    pub(crate) fn fresh(now: f64) -> Self {
+        Self {
+            begun: now,
+            count: 0.0,
+            former: 0.0,
+            asked_at: -(LATEST as f64),
+            denied_until: 0.0,
+            denied_cost: 0.0,
+            contended_until: 0.0,
+            fits_at: 0.0,
+            fresh_at: 0.0,
+            loans: Vec::new(),
+        }
+    }
+
+    /// After a step of the clock back nothing lasts longer than it may.
+    fn heal(&mut self, now: f64, terms: &LoanTerms) {
+        if self.begun > now {
+            *self = Self {
+                denied_until: self.denied_until.min(now + terms.age),
+                denied_cost: self.denied_cost,
+                loans: std::mem::take(&mut self.loans),
+                ..Self::fresh(now)
+            };
+            self.loans.iter_mut().for_each(|loan| loan.valid_until = loan.valid_until.min(now + terms.age));
+        }
+    }
+
+    fn rate(&mut self, now: f64, cost: f64, span: f64) -> f64 {
+        let passed = now - self.begun;
+        if passed >= span {
+            self.former = if passed < 2.0 * span { self.count } else { 0.0 };
+            (self.begun, self.count) = (now - passed % span, 0.0);
+        }
+        self.count += cost;
+        (self.former * (1.0 - (now - self.begun) / span) + self.count) / span
+    }
+
+    pub(crate) fn spend(&mut self, now: f64, cost: f64, terms: &LoanTerms) -> Spent {
+        self.heal(now, terms);
+        let rate = self.rate(now, cost, terms.span);
+        let ended = self.loans.extract_if(.., |loan| loan.valid_until <= now);
+        let ended = ended.map(|loan| (loan.units, loan.granted_at)).collect();
+        let mut left: f64 = self.loans.iter().map(|loan| loan.units).sum();
+        let lends = rate * terms.age >= LEAST_SPENT;
+        let is_contended = lends && now < self.contended_until;
+        let spending = if left >= cost {
+            Spending::Spent
+        } else if is_contended || now < self.denied_until && cost >= self.denied_cost {
+            Spending::Denied
+        } else {
+            Spending::Elsewhere
+        };
+        if spending == Spending::Spent {
+            left -= cost;
+            self.take(cost);
+        }
+        let is_low = left < rate * (terms.trip + terms.pace) * 1.5;
+        let between = if is_contended { terms.pace.max(1.0 / rate) } else { terms.pace };
+        let mut want = 0.0;
+        if lends && is_low && now >= self.denied_until && now >= self.asked_at + between {
+            let ahead = if is_contended { terms.pace } else { terms.age.min(TRIPS * terms.trip + AHEAD) };
+            want = (rate * ahead).floor().max(1.0);
+            self.asked_at = now;
+        }
+        let until = if now < self.denied_until { self.denied_until } else { self.asked_at + between };
+        let wait =
+            if spending == Spending::Denied { self.fits_at.max(until).max(now + 1.0) - now } else { 0.0 };
+        Spent { spending, left, wait, fresh: (self.fresh_at - now).max(0.0), want, ended }
+    }
+
+    /// Takes units, those of the loans that end first before others.
+    fn take(&mut self, mut due: f64) {
+        for loan in &mut self.loans {
+            let taken = loan.units.min(due);
+            due -= taken;
+            loan.units -= taken;
+        }
+        self.loans.retain(|loan| loan.units > 0.0);
+    }
+
+    /// Answers how many units came too late.
+    pub(crate) fn deposit(&mut self, now: f64, deposit: &Deposit, terms: &LoanTerms) -> f64 {
+        self.heal(now, terms);
+        let Deposit { granted, granted_at, valid_until, .. } = *deposit;
+        let is_full = self.loans.len() >= MOST_LOANS;
+        let is_late = granted > 0.0 && valid_until <= now;
+        match self.loans.last_mut() {
+            _ if granted <= 0.0 || is_late => {}
+            Some(last) if is_full || (last.valid_until - valid_until).abs() < terms.age / 8.0 => {
+                last.units += granted;
+                last.valid_until = last.valid_until.min(valid_until);
+                last.granted_at = last.granted_at.min(granted_at);
+            }
+            _ => self.loans.push(Loan { units: granted, valid_until, granted_at }),
+        }
+        if deposit.denied_until > 0.0 {
+            (self.denied_until, self.denied_cost) = (deposit.denied_until, deposit.denied_cost);
+        }
+        self.contended_until = self.contended_until.max(deposit.contended_until);
+        (self.fits_at, self.fresh_at) = (deposit.fits_at, deposit.fresh_at);
+        if is_late { granted } else { 0.0 }
+    }
+}

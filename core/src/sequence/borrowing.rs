@@ -1,0 +1,156 @@
+//! A check under a limit that another region is in charge of: it is spent from what that region has lent, or decided there.
+
+use redis::Value;
+use smallvec::SmallVec;
+
+use super::borrower::{Borrower, Spending, Spent};
+use super::step::CallSettings;
+use super::{Decided, ScriptSequence, located, unanswered};
+use crate::algorithm::Micros;
+use crate::decision::Source;
+use crate::error::{Error, Result};
+use crate::plan::{ENFORCED, Op, Outcome, Plan, SmallList};
+use crate::regions::Deposit;
+use crate::script::ScriptCall;
+
+/// Such a check under way.
+#[derive(Debug)]
+pub(crate) struct Borrowing<'a> {
+    plan: &'a Plan<'a>,
+    wire: &'a CallSettings,
+    borrower: Borrower,
+    cost: f64,
+    /// The place of the region in charge.
+    region: usize,
+    step: Step,
+    failure: Option<Error>,
+    outcome: Option<(Outcome, Source)>,
+    later: Later,
+}
+
+#[derive(Debug)]
+enum Step {
+    Spend,
+    /// The region in charge decides.
+    Lend(Spent),
+    Done,
+}
+
+/// What nobody waits for.
+#[derive(Debug, Default)]
+pub(crate) struct Later {
+    /// What was not spent in time: units, and when they were granted.
+    pub(crate) ended: SmallVec<[(f64, f64); 1]>,
+    /// A loan to ask for: how much, and the time of that.
+    pub(crate) want: Option<(f64, Micros)>,
+    /// What the region in charge has lent, or said.
+    pub(crate) lent: Option<Deposit>,
+}
+
+impl<'a> Borrowing<'a> {
+    /// `None`: the region in charge decides all by itself, or this one is in charge. `trip` says how long it takes to a region
+    /// and back.
+    pub(crate) fn new(
+        plan: &'a Plan<'a>,
+        wire: &'a CallSettings,
+        op: Op,
+        clock: Option<Micros>,
+        trip: impl Fn(usize) -> Micros,
+    ) -> Option<Self> {
+        let [charge] = &*plan.charges else { return None };
+        let region = wire.region_of(charge)?;
+        let is_apart = charge.holder.is_some() || charge.recorded_key.is_some() || charge.amount.is_some();
+        if op != Op::Check || plan.request.is_some() || is_apart || charge.group != ENFORCED {
+            return None;
+        }
+        let borrower = Borrower::new(charge, &wire.prefix, trip(region), clock)?;
+        Some(Self {
+            plan,
+            wire,
+            borrower,
+            cost: charge.cost,
+            region,
+            step: Step::Spend,
+            failure: None,
+            outcome: None,
+            later: Later::default(),
+        })
+    }
+
+    fn spent(&mut self, reply: Value) -> Result<()> {
+        let mut spent = self.borrower.spent(reply)?;
+        self.later.ended = std::mem::take(&mut spent.ended);
+        match spent.spending {
+            Spending::Elsewhere => self.step = Step::Lend(spent),
+            Spending::Denied | Spending::Spent => {
+                self.later.want = (spent.want > 0.0).then_some((spent.want, spent.now));
+                self.outcome = Some((spent.outcome(), Source::Allotment));
+            }
+        }
+        Ok(())
+    }
+
+    fn lent(&mut self, spent: &Spent, reply: Value) -> Result<()> {
+        let (lent, outcome) = self.borrower.lent(reply, Some(self.cost), (spent.want, spent.now))?;
+        self.outcome = outcome.map(|outcome| (outcome, Source::Server));
+        self.later.lent = lent.says_something().then_some(lent);
+        Ok(())
+    }
+
+    /// The place of the region in charge, where it failed to decide.
+    pub(crate) fn cut_off(&self) -> Option<usize> {
+        matches!(self.step, Step::Lend(_)).then_some(self.region).filter(|_| self.failure.is_some())
+    }
+
+    /// What was decided, and what is yet to be sent to the region in charge, or kept.
+    pub(crate) fn finish(self) -> (Result<Decided>, Borrower, usize, Later) {
+        let decided = match (self.failure, self.outcome) {
+            (Some(error), _) => Err(error),
+            (None, None) => Err(unanswered()),
+            (None, Some((outcome, source))) => Ok(Decided {
+                outcomes: SmallList::from_buf([outcome]),
+                forecast: None,
+                token: None,
+                is_beside: false,
+                source,
+            }),
+        };
+        (decided, self.borrower, self.region, self.later)
+    }
+}
+
+impl ScriptSequence for Borrowing<'_> {
+    fn next(&self) -> Option<ScriptCall> {
+        match &self.step {
+            _ if self.failure.is_some() => None,
+            Step::Spend => Some(self.borrower.spend(self.cost)),
+            Step::Lend(spent) => Some(self.borrower.lend(Some(self.cost), spent.want)),
+            Step::Done => None,
+        }
+    }
+
+    fn region(&self) -> Option<usize> {
+        matches!(self.step, Step::Lend(_)).then_some(self.region)
+    }
+
+    fn is_undoing(&self) -> bool {
+        false
+    }
+
+    fn may_repeat(&self) -> bool {
+        false
+    }
+
+    fn feed(&mut self, reply: Result<Value>) {
+        let step = std::mem::replace(&mut self.step, Step::Done);
+        let done = reply.and_then(|reply| match &step {
+            Step::Spend => self.spent(reply),
+            Step::Lend(spent) => self.lent(spent, reply),
+            Step::Done => Ok(()),
+        });
+        if let Err(error) = done {
+            self.failure = Some(located(error, self.plan, &[0], self.wire));
+            self.step = step;
+        }
+    }
+}

@@ -1,0 +1,106 @@
+-- Generated from lua/src.
+-- Names shared by every script. After them each unpacks its arguments, and `clock.lua` follows.
+--
+-- KEYS  the state of each limit; all in one hash slot
+-- ARGV[1]  little-endian doubles: clock (microseconds since 1970, or -1 for the server's),
+--          units (how many times the cost is asked for; once in a script for one limit, which does not receive it),
+--          mode (1 charge, 0 only look)
+-- In a script for one limit the limit's own numbers follow in ARGV[1]. In a script for several,
+-- ARGV[i + 1] holds those of KEYS[i], after its algorithm's place in the set, its group, and the time of
+-- the charge that is given back (-1: of whichever; only a refund reads it).
+-- There they begin at byte 25. Doubles carry whole microseconds until the year 2255.
+--
+-- Reply, per limit: a string of little-endian doubles: grant (how many units this limit has room
+-- for, at most `units`), now, then the state as it was before anything was charged. What the
+-- caller wants to know (remaining, waits) follows from that, so it is not computed here. In place of all of it:
+-- -1 and now, of a script that did nothing since it cannot tell the window of a calendar (see `load_calendar.lua`).
+--
+-- An algorithm is a folder of fragments: `load` reads KEY with the limit's numbers and says capacity and
+-- `forced` (an amount to commit even on a denial: 0 to heal a state stored ahead of now, the cost for a limit
+-- that refused and counts denied costs, else nil), and a few values of its own; `commit` writes the state
+-- with AMOUNT charged, and its lifetime; `reply` says `answer`; `refund` takes AMOUNT back, the newest first
+-- or, if CHARGED_AT is a time, of the charge made then. The fragments stand in a row, and not in functions,
+-- because making and calling those would cost a fifth of a script; refunds, which are seldom, make functions
+-- of them. So a fragment assigns to no value that another one reads.
+local call, pack, unpack_numbers = redis.call, struct.pack, struct.unpack
+-- No time of ours is later, and no count as large: a value beyond is somebody else's.
+local LATEST, ENDLESS = 9007199254740992, 1e300
+local BAD_STATE = 'BADSTATE the value at this key was not written by this limiter'
+
+local now, age, useful, span, granted, granted_at, valid_until, new_denied_until, new_denied_cost, new_contended_until, new_fits_at, new_fresh_at = unpack_numbers('<dddddddddddd', ARGV[1])
+-- The time: the server's unless the caller brought one.
+--
+-- A lifetime is ceil(microseconds / 1000) + slack: the server counts whole milliseconds from the start
+-- of the script. Under a manual clock keys live a minute longer, for their real time passes on its own.
+local slack = 60000
+if now < 0 then
+  local time = call('TIME')
+  now, slack = time[1] * 1000000 + time[2], 1
+end
+-- An allotment: what the region in charge of a key has lent to this one, and what it last said of the key.
+--
+-- State: begun, count, former (how many units were asked for since BEGUN, and in the span before that), asked_at,
+-- denied_until and denied_cost (the region in charge denied that cost), contended_until (it lent less than it was asked
+-- for), fits_at (when it expects room again), fresh_at (when the key will be as if never seen), ends (when the server
+-- forgets all this). Then for each loan: units, valid_until, granted_at. GRANTED_AT is by the clock of the region in
+-- charge, all else by that of this server.
+local HEADER, LOAN, MOST_LOANS = 80, 24, 16
+local key = KEYS[1]
+local begun, count, former, asked_at, denied_until, denied_cost, contended_until, fits_at, fresh_at, ends =
+  now, 0, 0, -LATEST, 0, 0, 0, 0, 0, 0
+local loans = {}
+local state = call('GET', key)
+if state then
+  if #state < HEADER or (#state - HEADER) % LOAN > 0 or #state > HEADER + LOAN * MOST_LOANS then
+    return { err = BAD_STATE }
+  end
+  begun, count, former, asked_at, denied_until, denied_cost, contended_until, fits_at, fresh_at, ends =
+    unpack_numbers('<dddddddddd', state)
+  if not (begun >= 0 and begun <= LATEST and count >= 0 and count < ENDLESS) then return { err = BAD_STATE } end
+  for at = HEADER + 1, #state, LOAN do
+    loans[#loans + 1], loans[#loans + 2], loans[#loans + 3] = unpack_numbers('<ddd', state, at)
+  end
+end
+-- After a step of the clock back nothing lasts longer than it may.
+if begun > now then
+  begun, count, former, asked_at, contended_until, ends = now, 0, 0, -LATEST, 0, 0
+  denied_until, fits_at, fresh_at = math.min(denied_until, now + age), 0, 0
+  for at = 2, #loans, 3 do loans[at] = math.min(loans[at], now + age) end
+end
+-- Keeps what the region in charge has lent, and what it said. A loan that comes too late is not kept: the reply is how many
+-- units are to be given back.
+--
+-- Numbers: age, useful, span, granted, granted_at, valid_until, denied_until, denied_cost, contended_until, fits_at,
+-- fresh_at: what the same names of the state are to be; 0 where it denied nothing, or lent what it was asked for
+local dropped, last = 0, #loans - 2
+if granted > 0 and valid_until <= now then
+  dropped = granted
+elseif granted > 0 and last > 0
+  and (#loans >= 3 * MOST_LOANS or math.abs(loans[last + 1] - valid_until) < age / 8) then
+  -- Loans of about one time are one: it ends with the first of them.
+  loans[last] = loans[last] + granted
+  loans[last + 1] = math.min(loans[last + 1], valid_until)
+  loans[last + 2] = math.min(loans[last + 2], granted_at)
+elseif granted > 0 then
+  loans[last + 3], loans[last + 4], loans[last + 5] = granted, valid_until, granted_at
+end
+if new_denied_until > 0 then denied_until, denied_cost = new_denied_until, new_denied_cost end
+if new_contended_until > contended_until then contended_until = new_contended_until end
+fits_at, fresh_at = new_fits_at, new_fresh_at
+local answer = pack('<d', dropped)
+-- Writes the allotment. The server forgets it when nothing of it matters any more; to write that anew with every call
+-- would take longer than all else.
+local keep = math.max(2 * span, denied_until - now, contended_until - now)
+if #loans > 0 then keep = math.max(keep, age + useful) end
+local lasts = ends - now
+local is_lasting = lasts > keep / 2 and lasts <= 2 * keep
+if not is_lasting then ends = now + keep end
+local written = pack('<dddddddddd', begun, count, former, asked_at, denied_until, denied_cost, contended_until, fits_at,
+  fresh_at, ends)
+for at = 1, #loans, 3 do written = written .. pack('<ddd', loans[at], loans[at + 1], loans[at + 2]) end
+if is_lasting and state and #written == #state then
+  call('SETRANGE', key, '0', written)
+else
+  call('SET', key, written, 'PX', math.ceil((ends - now) / 1000) + slack)
+end
+return answer

@@ -1,0 +1,149 @@
+-- Generated from lua/src.
+-- Names shared by every script. After them each unpacks its arguments, and `clock.lua` follows.
+--
+-- KEYS  the state of each limit; all in one hash slot
+-- ARGV[1]  little-endian doubles: clock (microseconds since 1970, or -1 for the server's),
+--          units (how many times the cost is asked for; once in a script for one limit, which does not receive it),
+--          mode (1 charge, 0 only look)
+-- In a script for one limit the limit's own numbers follow in ARGV[1]. In a script for several,
+-- ARGV[i + 1] holds those of KEYS[i], after its algorithm's place in the set, its group, and the time of
+-- the charge that is given back (-1: of whichever; only a refund reads it).
+-- There they begin at byte 25. Doubles carry whole microseconds until the year 2255.
+--
+-- Reply, per limit: a string of little-endian doubles: grant (how many units this limit has room
+-- for, at most `units`), now, then the state as it was before anything was charged. What the
+-- caller wants to know (remaining, waits) follows from that, so it is not computed here. In place of all of it:
+-- -1 and now, of a script that did nothing since it cannot tell the window of a calendar (see `load_calendar.lua`).
+--
+-- An algorithm is a folder of fragments: `load` reads KEY with the limit's numbers and says capacity and
+-- `forced` (an amount to commit even on a denial: 0 to heal a state stored ahead of now, the cost for a limit
+-- that refused and counts denied costs, else nil), and a few values of its own; `commit` writes the state
+-- with AMOUNT charged, and its lifetime; `reply` says `answer`; `refund` takes AMOUNT back, the newest first
+-- or, if CHARGED_AT is a time, of the charge made then. The fragments stand in a row, and not in functions,
+-- because making and calling those would cost a fifth of a script; refunds, which are seldom, make functions
+-- of them. So a fragment assigns to no value that another one reads.
+local call, pack, unpack_numbers = redis.call, struct.pack, struct.unpack
+-- No time of ours is later, and no count as large: a value beyond is somebody else's.
+local LATEST, ENDLESS = 9007199254740992, 1e300
+local BAD_STATE = 'BADSTATE the value at this key was not written by this limiter'
+
+local now, cost, age, useful, span, trip, pace = unpack_numbers('<ddddddd', ARGV[1])
+-- The time: the server's unless the caller brought one.
+--
+-- A lifetime is ceil(microseconds / 1000) + slack: the server counts whole milliseconds from the start
+-- of the script. Under a manual clock keys live a minute longer, for their real time passes on its own.
+local slack = 60000
+if now < 0 then
+  local time = call('TIME')
+  now, slack = time[1] * 1000000 + time[2], 1
+end
+-- An allotment: what the region in charge of a key has lent to this one, and what it last said of the key.
+--
+-- State: begun, count, former (how many units were asked for since BEGUN, and in the span before that), asked_at,
+-- denied_until and denied_cost (the region in charge denied that cost), contended_until (it lent less than it was asked
+-- for), fits_at (when it expects room again), fresh_at (when the key will be as if never seen), ends (when the server
+-- forgets all this). Then for each loan: units, valid_until, granted_at. GRANTED_AT is by the clock of the region in
+-- charge, all else by that of this server.
+local HEADER, LOAN, MOST_LOANS = 80, 24, 16
+local key = KEYS[1]
+local begun, count, former, asked_at, denied_until, denied_cost, contended_until, fits_at, fresh_at, ends =
+  now, 0, 0, -LATEST, 0, 0, 0, 0, 0, 0
+local loans = {}
+local state = call('GET', key)
+if state then
+  if #state < HEADER or (#state - HEADER) % LOAN > 0 or #state > HEADER + LOAN * MOST_LOANS then
+    return { err = BAD_STATE }
+  end
+  begun, count, former, asked_at, denied_until, denied_cost, contended_until, fits_at, fresh_at, ends =
+    unpack_numbers('<dddddddddd', state)
+  if not (begun >= 0 and begun <= LATEST and count >= 0 and count < ENDLESS) then return { err = BAD_STATE } end
+  for at = HEADER + 1, #state, LOAN do
+    loans[#loans + 1], loans[#loans + 2], loans[#loans + 3] = unpack_numbers('<ddd', state, at)
+  end
+end
+-- After a step of the clock back nothing lasts longer than it may.
+if begun > now then
+  begun, count, former, asked_at, contended_until, ends = now, 0, 0, -LATEST, 0, 0
+  denied_until, fits_at, fresh_at = math.min(denied_until, now + age), 0, 0
+  for at = 2, #loans, 3 do loans[at] = math.min(loans[at], now + age) end
+end
+-- Spends from the allotment, or says who decides: a denial that still holds, or the region in charge. Says also how much
+-- to borrow, and takes note that it is asked for. What was not spent in time is answered, to be given back.
+--
+-- Numbers: cost, age (how long a loan lasts), useful (how long a charge counts), span (over which the rate is taken),
+-- trip (to the region in charge and back), pace (between two requests for a loan)
+-- Reply: verdict, now, left, wait, fresh (the time until the key is as if never seen), want; then for each loan that has
+-- ended: units, granted_at
+local SPENT, DENIED, ELSEWHERE = 1, 0, 2
+-- A region borrows what its callers ask for in so many trips, and in this time.
+local TRIPS, AHEAD = 4, 50000
+-- A rate at which fewer units are spent before a loan ends is none to lend for.
+local LEAST_SPENT = 10
+local passed = now - begun
+if passed >= span then
+  former = passed < 2 * span and count or 0
+  begun, count = now - passed % span, 0
+end
+count = count + cost
+local rate = (former * (1 - (now - begun) / span) + count) / span
+
+local left, valid, ended = 0, {}, {}
+for at = 1, #loans, 3 do
+  local units, valid_until, granted_at = loans[at], loans[at + 1], loans[at + 2]
+  if valid_until > now then
+    left = left + units
+    valid[#valid + 1], valid[#valid + 2], valid[#valid + 3] = units, valid_until, granted_at
+  else
+    ended[#ended + 1], ended[#ended + 2] = units, granted_at
+  end
+end
+
+local lends = rate * age >= LEAST_SPENT
+local is_contended = lends and now < contended_until
+local verdict = ELSEWHERE
+if left >= cost then
+  verdict, left = SPENT, left - cost
+elseif is_contended or now < denied_until and cost >= denied_cost then
+  verdict = DENIED
+end
+-- The loans that end first are spent first.
+loans = {}
+local due = verdict == SPENT and cost or 0
+for at = 1, #valid, 3 do
+  local taken = math.min(valid[at], due)
+  due = due - taken
+  if valid[at] > taken then
+    loans[#loans + 1], loans[#loans + 2], loans[#loans + 3] = valid[at] - taken, valid[at + 1], valid[at + 2]
+  end
+end
+
+local want = 0
+local is_low = left < rate * (trip + pace) * 1.5
+-- A contended limit is shared in small portions.
+local between = is_contended and math.max(pace, 1 / rate) or pace
+if lends and is_low and now >= denied_until and now >= asked_at + between then
+  want = math.max(math.floor(rate * (is_contended and pace or math.min(age, TRIPS * trip + AHEAD))), 1)
+  asked_at = now
+end
+local wait = 0
+if verdict == DENIED then
+  wait = math.max(fits_at, now < denied_until and denied_until or asked_at + between, now + 1) - now
+end
+local answer = pack('<dddddd', verdict, now, left, wait, math.max(fresh_at - now, 0), want)
+for at = 1, #ended, 2 do answer = answer .. pack('<dd', ended[at], ended[at + 1]) end
+-- Writes the allotment. The server forgets it when nothing of it matters any more; to write that anew with every call
+-- would take longer than all else.
+local keep = math.max(2 * span, denied_until - now, contended_until - now)
+if #loans > 0 then keep = math.max(keep, age + useful) end
+local lasts = ends - now
+local is_lasting = lasts > keep / 2 and lasts <= 2 * keep
+if not is_lasting then ends = now + keep end
+local written = pack('<dddddddddd', begun, count, former, asked_at, denied_until, denied_cost, contended_until, fits_at,
+  fresh_at, ends)
+for at = 1, #loans, 3 do written = written .. pack('<ddd', loans[at], loans[at + 1], loans[at + 2]) end
+if is_lasting and state and #written == #state then
+  call('SETRANGE', key, '0', written)
+else
+  call('SET', key, written, 'PX', math.ceil((ends - now) / 1000) + slack)
+end
+return answer

@@ -1,0 +1,226 @@
+//! What a region is lent by the one in charge of a key: three servers, each at a distance from the others.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sluicegate::{AsyncRateLimiter, Builder, RateLimiter, Rules, Source};
+use sluicegate_test_servers::{Redis, Relay, keys_without_ttl};
+use tokio::runtime::Runtime;
+
+const RULES: &str = r#"[
+    {"rule_id": "fast", "rate": "2000/s", "global": {}},
+    {"rule_id": "window", "algorithm": "fixed_window", "limit": 400, "window_size_seconds": 86400, "global": {}},
+    {"rule_id": "slow", "rate": "5/minute", "global": {}}
+]"#;
+
+const NAMES: [&str; 3] = ["ap", "eu", "us"];
+const TRIP: Duration = Duration::from_millis(40);
+
+/// Every region sees its own server at once, and the others over relays.
+struct World {
+    servers: Vec<Redis>,
+    relays: Vec<Relay>,
+}
+
+impl World {
+    fn start() -> Self {
+        let servers: Vec<_> = NAMES.iter().map(|_| Redis::start().unwrap()).collect();
+        let relays = servers.iter().map(|server| Relay::start(server.port(), TRIP).unwrap()).collect();
+        Self { servers, relays }
+    }
+
+    fn builder(&self, place: usize) -> Builder {
+        let url = |at: usize| {
+            let port = if at == place { self.servers[at].port() } else { self.relays[at].port() };
+            (NAMES[at], format!("redis://127.0.0.1:{port}"))
+        };
+        RateLimiter::builder("")
+            .rules(Rules::from_json(RULES).unwrap())
+            .regions((0..NAMES.len()).map(url))
+            .region(NAMES[place])
+    }
+
+    fn limiter(&self, place: usize) -> RateLimiter {
+        self.builder(place).build().unwrap()
+    }
+
+    fn names(&self, place: usize) -> Vec<String> {
+        redis::cmd("KEYS").arg("*").query(&mut self.servers[place].client().unwrap()).unwrap()
+    }
+
+    fn has_state(&self, place: usize, rule: &str, key: &str) -> bool {
+        let start = format!("sluicegate:{rule}:{{{key}}}:");
+        self.names(place).iter().any(|name| name.starts_with(&start) && !name.contains(":lent-"))
+    }
+
+    /// A key of which the region at this place is in charge.
+    fn key_of(&self, rule: &str, owner: usize) -> String {
+        let limiter = self.limiter(owner);
+        let mut keys = (0..100).map(|number| format!("user-{number}"));
+        let is_owned = |key: &String| {
+            limiter.check(rule, key).unwrap();
+            let is_owned = self.has_state(owner, rule, key);
+            limiter.reset(rule, key).unwrap();
+            is_owned
+        };
+        keys.find(is_owned).unwrap()
+    }
+
+    fn assert_all_expire(&self) {
+        for server in &self.servers {
+            assert_eq!(keys_without_ttl(&mut server.client().unwrap()).unwrap(), Vec::<String>::new());
+        }
+    }
+}
+
+/// What was decided by what, and whether it was admitted.
+struct Counts(Vec<(Source, bool)>);
+
+impl Counts {
+    fn of(&self, source: Source) -> usize {
+        self.0.iter().filter(|decided| decided.0 == source).count()
+    }
+
+    fn all(&self) -> usize {
+        self.0.len()
+    }
+
+    fn by(&self) -> String {
+        let sources = [Source::Server, Source::Allotment, Source::Share, Source::Fallback];
+        format!("{:?}", sources.map(|source| (source, self.of(source))))
+    }
+
+    fn admitted(&self) -> usize {
+        self.0.iter().filter(|decided| decided.1).count()
+    }
+}
+
+/// Checks at a steady pace for so long.
+fn ask(limiter: &RateLimiter, rule: &str, key: &str, per_second: u64, span: Duration) -> Counts {
+    let (start, mut counts) = (Instant::now(), Counts(Vec::new()));
+    for call in 0.. {
+        let at = start + Duration::from_micros(call * 1_000_000 / per_second);
+        if at >= start + span {
+            break;
+        }
+        thread::sleep(at.saturating_duration_since(Instant::now()));
+        let decision = limiter.check(rule, key).unwrap();
+        counts.0.push((decision.source, decision.allowed));
+    }
+    counts
+}
+
+#[test]
+fn a_steady_key_is_decided_near() {
+    let world = World::start();
+    let key = world.key_of("fast", 1);
+    let limiter = world.limiter(0);
+    ask(&limiter, "fast", &key, 1_000, Duration::from_secs(1));
+    let counts = ask(&limiter, "fast", &key, 1_000, Duration::from_secs(2));
+    assert_eq!(counts.admitted(), counts.all(), "half of the limit is asked for");
+    assert!(counts.of(Source::Server) * 100 <= counts.all(), "{}", counts.by());
+    assert!(world.names(0).iter().any(|name| name.contains(":lent-")));
+    world.assert_all_expire();
+}
+
+#[test]
+fn all_regions_together_stay_within_the_limit() {
+    let world = World::start();
+    let key = world.key_of("fast", 1);
+    let span = Duration::from_secs(4);
+    let limiters: Vec<_> = (0..3).map(|place| world.limiter(place)).collect();
+    let start = Instant::now();
+    let admitted: usize = thread::scope(|scope| {
+        let asking: Vec<_> = limiters
+            .iter()
+            .map(|limiter| scope.spawn(|| ask(limiter, "fast", &key, 1_000, span).admitted()))
+            .collect();
+        asking.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    // The burst, what leaks, and what loans add: at most what leaks while they last.
+    let (limit, lasts) = (2_000.0, 2.0);
+    let passed = start.elapsed().as_secs_f64();
+    assert!(admitted as f64 <= limit + limit * passed + limit * lasts, "{admitted} in {passed} s");
+    let ideal = f64::min(3_000.0 * span.as_secs_f64(), limit + limit * span.as_secs_f64());
+    assert!(admitted as f64 >= 0.8 * ideal, "{admitted} of {ideal}");
+}
+
+#[test]
+fn a_window_is_never_exceeded() {
+    let world = World::start();
+    let key = world.key_of("window", 1);
+    let limiters: Vec<_> = (0..3).map(|place| world.limiter(place)).collect();
+    let admitted: usize = thread::scope(|scope| {
+        let asking = limiters.iter().map(|limiter| {
+            scope.spawn(|| ask(limiter, "window", &key, 300, Duration::from_secs(3)).admitted())
+        });
+        let asking: Vec<_> = asking.collect();
+        asking.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert!((320..=400).contains(&admitted), "{admitted}");
+    // What was lent and not spent is given back.
+    let spent = |_: &u32| {
+        thread::sleep(Duration::from_millis(25));
+        limiters
+            .iter()
+            .map(|limiter| usize::from(limiter.check("window", &key).unwrap().allowed))
+            .sum::<usize>()
+    };
+    let later: usize = (0..160).map(|round| spent(&round)).sum();
+    assert_eq!(admitted + later, 400, "{admitted} and {later}");
+}
+
+#[test]
+fn a_denial_holds_near() {
+    let world = World::start();
+    let key = world.key_of("slow", 1);
+    let limiter = world.limiter(0);
+    let counts = ask(&limiter, "slow", &key, 100, Duration::from_secs(2));
+    assert_eq!(counts.admitted(), 5);
+    // An attacker costs one request to the region in charge per time of a loan.
+    assert!(counts.of(Source::Server) <= 12, "{}", counts.by());
+    let denied = limiter.check("slow", &key).unwrap();
+    assert_eq!((denied.allowed, denied.source), (false, Source::Allotment));
+    assert!(denied.retry_after > Duration::from_secs(2), "{denied:?}");
+    limiter.reset("slow", &key).unwrap();
+    assert!(limiter.check("slow", &key).unwrap().allowed, "a reset clears what is known near");
+    world.assert_all_expire();
+}
+
+#[test]
+fn a_region_that_is_cut_off_spends_what_it_has_and_then_its_part() {
+    let world = World::start();
+    let key = world.key_of("fast", 1);
+    let limiter = world.limiter(0);
+    ask(&limiter, "fast", &key, 1_000, Duration::from_secs(2));
+    world.relays[1].cut();
+    let counts = ask(&limiter, "fast", &key, 200, Duration::from_secs(3));
+    assert!(counts.of(Source::Allotment) > 0 && counts.of(Source::Share) > 0, "{}", counts.by());
+    world.relays[1].heal();
+    let healed = Instant::now();
+    while limiter.check("fast", &key).unwrap().source != Source::Allotment {
+        assert!(healed.elapsed() < Duration::from_secs(3), "no allotment after the link is back");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn tasks_borrow_as_threads_do() {
+    let world = World::start();
+    let key = world.key_of("fast", 2);
+    Runtime::new().unwrap().block_on(async {
+        let limiter: AsyncRateLimiter = world.builder(0).connect().await.unwrap();
+        let (mut near, mut far) = (0, 0);
+        for call in 0..3_000 {
+            let decision = limiter.check("fast", &key).await.unwrap();
+            match decision.source {
+                Source::Allotment => near += 1,
+                _ if call >= 1_000 => far += 1,
+                _ => {}
+            }
+            tokio::time::sleep(Duration::from_micros(500)).await;
+        }
+        assert!(near > 2_000 && far <= 20, "{near} near, {far} far");
+    });
+}
