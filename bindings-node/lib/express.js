@@ -1,9 +1,9 @@
 'use strict';
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
-/** @import { RateLimiter, Rule } from './index.js' */
+/** @import { RateLimiter } from './index.js' */
 /** @import { ExpressRequest } from './express-request.js' */
-/** @import { ExpressDenied, ExpressMiddleware, LimiterOf, RouteDefaults, RouteLimitOptions } from './types.js' */
+/** @import { ExpressDenied, ExpressMiddleware, LimiterOf, RouteDefaults, RouteLimitOptions, Stated } from './types.js' */
 
 /**
  * Options of the middleware.
@@ -71,8 +71,7 @@ function routeOf({ originalUrl, baseUrl = '', url = '' }) {
  * @template {IncomingMessage} [Request=ExpressRequest]
  * @param {LimiterOf<[Request]>} limiter A limiter, or a function of the request that returns one.
  * @param {RouteDefaults<[Request], ServerResponse, ExpressDenied<Request>>} [defaults]
- * @returns {(limits: string | Rule | readonly (string | Rule)[],
- *   options?: RouteLimitOptions<[Request], ServerResponse, ExpressDenied<Request>>) => ExpressMiddleware<Request>}
+ * @returns {(limits: Stated, options?: RouteLimitOptions<[Request], ServerResponse, ExpressDenied<Request>>) => ExpressMiddleware<Request>}
  */
 function routeLimits(limiter, defaults) {
   const shared = sharedOf(limiter, defaults);

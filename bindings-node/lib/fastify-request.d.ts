@@ -3,6 +3,11 @@
 import 'fastify';
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Limits of the route, for `routeLimits(limiter).plugin`. */
+    rateLimit?: import('./types.js').Stated | ({ limits: import('./types.js').Stated } & import('./fastify.js').FastifyRouteOptions);
+  }
+
   interface FastifyRequest {
     /** The decision about the request; `undefined` where the limiter could not decide. */
     rateLimit?: import('./index.js').Decision;

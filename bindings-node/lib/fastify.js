@@ -1,7 +1,8 @@
 'use strict';
 
-/** @import { FastifyPluginAsync, FastifyRequest } from 'fastify' */
-/** @import { RateLimiter } from './index.js' */
+/** @import { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify' */
+/** @import { Decision, RateLimiter } from './index.js' */
+/** @import { LimiterOf, RouteDefaults, RouteLimitOptions, Stated } from './types.js' */
 
 /**
  * Options of the middleware.
@@ -16,7 +17,24 @@
  * @typedef {RateLimitOptions<FastifyRequest> & { limiter: RateLimiter }} FastifyRateLimitOptions
  */
 
+/**
+ * Options of the limits of one route. `onDenied` returns the payload of the answer, or sends it with the reply and returns that.
+ *
+ * @typedef {RouteLimitOptions<[FastifyRequest], FastifyReply, [request: FastifyRequest, decision: Decision, reply: FastifyReply]>}
+ *   FastifyRouteOptions
+ */
+
+/**
+ * Limits of routes: a function that makes hooks, and a plugin for limits in the `config` of routes.
+ *
+ * @typedef {((limits: Stated, options?: FastifyRouteOptions) => (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>)
+ *   & { plugin: FastifyPluginAsync }} FastifyRouteLimits
+ */
+
+const { RateLimited, rateLimited } = require('./denial.js');
 const { judgeBy } = require('./middleware.js');
+const { Route, sharedOf } = require('./routes/deciding.js');
+const { holdFor, routeRequest, untyped } = require('./routes/node.js');
 
 /**
  * A plugin for Fastify: every request is decided by `reserveRequest`, in a hook `onRequest`. Register it after what
@@ -40,8 +58,7 @@ const rateLimit = async (fastify, { limiter, ...options }) => {
     if (!fastify.hasRequestDecorator(name)) fastify.decorateRequest(name, undefined);
   }
   fastify.addHook('onRequest', async (request, reply) => {
-    const say = (what) => options.log ?? ((error) => request.log.warn({ err: error }, what));
-    const report = { log: say('the limiter cannot decide'), warn: say('a reservation is not renewed any more') };
+    const report = reportTo(request, options.log);
     const { raw, originalUrl: target } = request;
     // `rewriteUrl` changes what is routed by.
     const ruling = await judge(request, raw, reply.raw, { target, otherTargets: [raw.url ?? target], ignoreCase }, report);
@@ -50,13 +67,96 @@ const rateLimit = async (fastify, { limiter, ...options }) => {
   });
 };
 
+/** What is logged by the request's own logger, unless the application has a function for it. */
+function reportTo(request, given) {
+  const say = (what) => given ?? ((error) => request.log.warn({ err: error }, what));
+  return { log: say('the limiter cannot decide'), warn: say('a reservation is not renewed any more') };
+}
+
 /** @param {any} config Of Fastify 4, and of 5, which has moved the option. */
 function ignoresCase({ caseSensitive, routerOptions }) {
   return (routerOptions?.caseSensitive ?? caseSensitive) === false;
 }
 
-// The hook is for the instance that registers the plugin, not for one that is made for the plugin alone.
-rateLimit[Symbol.for('skip-override')] = true;
-rateLimit[Symbol.for('fastify.display-name')] = 'sluicegate';
+/**
+ * Makes limits for routes. What it answers is called with a rate (`'5/minute'`), the name of a rule, a rule, or an array of them, which
+ * are decided together, and with options of the route; it answers a hook, such as for `preHandler` of a route, which runs after what
+ * authenticates. With its `plugin`, routes may state limits in their `config` instead: `config: { rateLimit: '5/minute' }`, or
+ * `{ rateLimit: { limits: '5/minute', key } }`.
+ *
+ * A request that is denied throws `RateLimited`, with the status 429, which `setErrorHandler` may answer, unless there is
+ * `onDenied(request, decision, reply)`. The decision is `request.rateLimit`, what is reserved `request.reservation`. All methods
+ * of a route share its limit.
+ *
+ * @param {LimiterOf<[FastifyRequest]>} limiter A limiter, or a function of the request that returns one.
+ * @param {RouteDefaults<[FastifyRequest], FastifyReply, [request: FastifyRequest, decision: Decision, reply: FastifyReply]>} [defaults]
+ * @returns {FastifyRouteLimits}
+ */
+function routeLimits(limiter, defaults) {
+  const shared = sharedOf(limiter, defaults);
+  const limits = (stated, options) => {
+    const route = new Route(shared, stated, options);
+    return async (request, reply) => {
+      const { url = '404' } = request.routeOptions;
+      const asked = routeRequest(request.raw, { args: [request], template: url, params: request.params });
+      // The reply is waited for: the answer of `onDenied` is on its way.
+      if (await isAnswered(route, asked, reply)) return reply;
+    };
+  };
+  const plugin = async (fastify) => {
+    fastify.addHook('onRoute', (route) => limitByConfig(route, limits));
+    fastify.addHook('preHandler', ensureLimited);
+  };
+  return Object.assign(limits, { plugin: forInstance(plugin, 'sluicegate-routes') });
+}
 
-module.exports = { rateLimit };
+/** In the `config` of routes whose limits are in force. */
+const LIMITED = Symbol('sluicegate.limited');
+
+function limitByConfig(route, limits) {
+  const { config, preHandler } = route;
+  // The route for HEAD, which Fastify adds by itself, has all of that of GET.
+  if (!config?.rateLimit || config[LIMITED]) return;
+  const { limits: stated, ...options } = ofConfig(config.rateLimit);
+  route.preHandler = [...[preHandler ?? []].flat(), limits(stated, options)];
+  route.config = { ...config, [LIMITED]: true };
+}
+
+/** A route that was added before the plugin has a limit that nothing keeps. */
+async function ensureLimited(request) {
+  const { url, config = request.routeConfig } = request.routeOptions;
+  if (!config?.rateLimit || config[LIMITED]) return;
+  throw new Error(`route ${url}: its limit is not in force (register the plugin before the routes: await app.register(limits.plugin))`);
+}
+
+/** Decides a request. Whether `onDenied` has answered it. */
+async function isAnswered(route, asked, reply) {
+  const [request] = asked.args;
+  const report = reportTo(request, route.policy.givenLog);
+  const ruling = await route.decide(asked, report.log);
+  const { status, headers, decision, held } = ruling;
+  if (decision !== undefined) Object.assign(request, { rateLimit: decision, reservation: held });
+  reply.headers(untyped(headers));
+  if (status === undefined) {
+    holdFor(route, ruling, request.raw, reply.raw, reply, report);
+    return false;
+  }
+  if (decision === undefined || !route.hooks.onDenied) throw rateLimited(ruling);
+  const payload = await route.ask('onDenied', asked, decision, reply.code(status));
+  if (payload !== undefined) reply.send(payload);
+  return true;
+}
+
+/** Limits alone, or an object with options. */
+function ofConfig(stated) {
+  return typeof stated === 'string' || Array.isArray(stated) ? { limits: stated } : stated;
+}
+
+/** The hooks are for the instance that registers the plugin, not for one that is made for the plugin alone. */
+function forInstance(plugin, name) {
+  return Object.assign(plugin, { [Symbol.for('skip-override')]: true, [Symbol.for('fastify.display-name')]: name });
+}
+
+forInstance(rateLimit, 'sluicegate');
+
+module.exports = { RateLimited, rateLimit, routeLimits };

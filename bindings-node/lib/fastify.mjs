@@ -1,3 +1,3 @@
 import middleware from './fastify.js';
 
-export const { rateLimit } = middleware;
+export const { RateLimited, rateLimit, routeLimits } = middleware;

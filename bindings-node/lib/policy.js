@@ -33,6 +33,8 @@ function policyOf({ trustedProxies = 0, headers: style = 'ietf', onError = 'admi
     style,
     onError,
     log: finder('log', log),
+    // Where it is left out, Fastify has a log of its own.
+    givenLog: log,
     // Where nobody listens, what happens once in a long while is said by Node.
     warn: log ?? process.emitWarning,
     maxLeaseSeconds,

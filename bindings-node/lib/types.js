@@ -2,7 +2,7 @@
 
 // What the public types are put together from: JSDoc gives a typedef neither `readonly` nor `extends`.
 
-/** @import { Decision, ErrorCode, HeaderStyle, RateLimiter, SluicegateError } from './index.js' */
+/** @import { Decision, ErrorCode, HeaderStyle, RateLimiter, Rule, SluicegateError } from './index.js' */
 
 /**
  * @typedef {object} DecisionFields
@@ -121,6 +121,12 @@
  *   cost is reserved before, so that requests at the same time do not pass together. Default: `all`.
  * @property {'deny' | 'shared' | 'skip' | undefined} [noAddress] What becomes of a request that is counted by its address
  *   and has none: it is refused, all such share one limit, or it is exempt. Default: `shared`.
+ */
+
+/**
+ * A rate such as `5/minute`, the name of a rule, a rule, or several of them, which are decided together.
+ *
+ * @typedef {string | Rule | readonly (string | Rule)[]} Stated
  */
 
 /**

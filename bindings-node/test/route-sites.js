@@ -6,7 +6,8 @@ const { once } = require('node:events');
 const { createServer } = require('node:http');
 const { RateLimiter } = require('sluicegate');
 const express = require('sluicegate/express');
-const { EXPRESS } = require('./frameworks.js');
+const fastify = require('sluicegate/fastify');
+const { EXPRESS, FASTIFY } = require('./frameworks.js');
 
 const RULES = [
   { rule_id: 'plan', algorithm: 'fixed_window', limit: 2, window_size_seconds: 86_400 },
@@ -83,11 +84,28 @@ const SITES = {
     await once(server, 'listening');
     return { port: server.address().port, close: () => server.close() };
   },
+  async fastify(framework, limiter, log) {
+    const app = framework({ logger: { level: 'warn', stream: { write: log } } });
+    const limits = fastify.routeLimits(limiter, { name: 'site', trustedProxies: 1 });
+    await app.register(limits.plugin);
+    const answer = (request, reply) => reply.code(Number(request.headers['x-answer'] ?? 200)).send(answerOf(request.rateLimit));
+    addRoutes(({ headers }, name) => headers[name], (url, stated, options) => {
+      // In both ways.
+      const limited = url.includes('s') ? { preHandler: limits(stated, options) } : { config: { rateLimit: { limits: stated, ...options } } };
+      for (const method of ['GET', 'POST']) app.route({ url, method, handler: answer, ...limited });
+    });
+    const onDenied = (request, decision, reply) => reply.code(418).send(`own ${decision.rule}`);
+    app.get('/own', { preHandler: limits('1/minute', { onDenied }) }, answer);
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    return { port: app.server.address().port, close: () => app.close() };
+  },
 };
 
 /** All frameworks in all versions that are tested, by name. */
 const FRAMEWORKS = {};
-for (const [name, framework] of Object.entries(EXPRESS)) FRAMEWORKS[name] = (...given) => SITES.express(framework, ...given);
+for (const [site, versions] of Object.entries({ express: EXPRESS, fastify: FASTIFY })) {
+  for (const [name, framework] of Object.entries(versions)) FRAMEWORKS[name] = (...given) => SITES[site](framework, ...given);
+}
 
 /** Opens a site of one of them until the test ends. */
 async function open(t, framework, { url = 'memory://', ...options } = {}) {

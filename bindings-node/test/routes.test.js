@@ -86,7 +86,7 @@ everywhere('rules of the file keep their identifiers', async (site) => {
   for (const item of '1121') got.push((await get(`/keyed/${item}`, ALICE)).status);
   assert.deepEqual(got, [200, 200, 429, 200, 200, 200, 429]);
   assert.equal((await get('/keyed/1')).status, 500);
-  assert.match(logged.join('\n'), /route \/keyed\/:id: rule "by-item": the request has no header:x-user/);
+  assert.match(logged.join('\n'), /route \/keyed\/:id: rule \\?"by-item\\?": the request has no header:x-user/);
 });
 
 everywhere('a rule as data', async (site) => {

@@ -30,10 +30,9 @@ export function rateLimit<Request extends IncomingMessage = IncomingMessage>(lim
  * @template {IncomingMessage} [Request=ExpressRequest]
  * @param {LimiterOf<[Request]>} limiter A limiter, or a function of the request that returns one.
  * @param {RouteDefaults<[Request], ServerResponse, ExpressDenied<Request>>} [defaults]
- * @returns {(limits: string | Rule | readonly (string | Rule)[],
- *   options?: RouteLimitOptions<[Request], ServerResponse, ExpressDenied<Request>>) => ExpressMiddleware<Request>}
+ * @returns {(limits: Stated, options?: RouteLimitOptions<[Request], ServerResponse, ExpressDenied<Request>>) => ExpressMiddleware<Request>}
  */
-export function routeLimits<Request extends IncomingMessage = ExpressRequest>(limiter: LimiterOf<[Request]>, defaults?: RouteDefaults<[Request], ServerResponse, ExpressDenied<Request>>): (limits: string | Rule | readonly (string | Rule)[], options?: RouteLimitOptions<[Request], ServerResponse, ExpressDenied<Request>>) => ExpressMiddleware<Request>;
+export function routeLimits<Request extends IncomingMessage = ExpressRequest>(limiter: LimiterOf<[Request]>, defaults?: RouteDefaults<[Request], ServerResponse, ExpressDenied<Request>>): (limits: Stated, options?: RouteLimitOptions<[Request], ServerResponse, ExpressDenied<Request>>) => ExpressMiddleware<Request>;
 import type { IncomingMessage } from 'node:http';
 import type { RateLimiter } from './index.js';
 import type { ExpressMiddleware } from './types.js';
@@ -42,5 +41,5 @@ import type { LimiterOf } from './types.js';
 import type { ServerResponse } from 'node:http';
 import type { ExpressDenied } from './types.js';
 import type { RouteDefaults } from './types.js';
-import type { Rule } from './index.js';
+import type { Stated } from './types.js';
 import type { RouteLimitOptions } from './types.js';

@@ -200,6 +200,10 @@ export type RouteHooks<Args extends unknown[], Response, Denied extends unknown[
     noAddress?: "deny" | "shared" | "skip" | undefined;
 };
 /**
+ * A rate such as `5/minute`, the name of a rule, a rule, or several of them, which are decided together.
+ */
+export type Stated = string | Rule | readonly (string | Rule)[];
+/**
  * Options of all limits of one `routeLimits`.
  */
 export type RouteDefaults<Args extends unknown[], Response, Denied extends unknown[]> = RouteHooks<Args, Response, Denied> & Pick<RateLimitOptions<unknown>, "trustedProxies" | "headers" | "onError" | "maxLeaseSeconds" | "log"> & RouteNames;
@@ -244,4 +248,5 @@ import type { Decision } from './index.js';
 import type { ErrorCode } from './index.js';
 import type { HeaderStyle } from './index.js';
 import type { SluicegateError } from './index.js';
+import type { Rule } from './index.js';
 import type { RateLimiter } from './index.js';

@@ -5,7 +5,7 @@ import fastify from 'fastify';
 import { createServer } from 'node:http';
 import { RateLimiter } from 'sluicegate';
 import { rateLimit as forExpress, routeLimits, type RateLimitOptions } from 'sluicegate/express';
-import { rateLimit as forFastify } from 'sluicegate/fastify';
+import { rateLimit as forFastify, routeLimits as routesOfFastify } from 'sluicegate/fastify';
 
 const limiter = await RateLimiter.connect('memory://', { rules: 'rules.jsonc' });
 const options: RateLimitOptions<Request> = {
@@ -62,6 +62,14 @@ server.get('/report', async (request) => {
   return { denied, took };
 });
 
+const fastifyLimits = routesOfFastify(() => limiter, { userId: ({ headers }) => headers.authorization, name: 'shop' });
+await server.register(fastifyLimits.plugin);
+server.post('/login', {
+  preHandler: fastifyLimits('5/minute', {
+    count: (reply) => reply.statusCode === 401,
+    onDenied: (request, decision, reply) => reply.code(420).send(decision.rule),
+  }),
+}, () => 'welcome');
 // @ts-expect-error The plugin needs a limiter.
 await server.register(forFastify, { onError: 'deny' });
 // @ts-expect-error There is nothing else to do.
