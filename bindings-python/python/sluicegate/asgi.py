@@ -11,10 +11,10 @@ from urllib.parse import urlparse
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
 from ._middleware import Headers, Policy, ensure, fields, header_name, merged, paths, text
-from ._native import Problem
+from ._native import Decision
 from ._receiving import WatchedReceive
-from ._reservations import AsyncReservation
-from .errors import SluicegateError
+from ._routes.deciding import Denial, asynchronous
+from ._routes.matching import MatchedRequest, Matching
 
 if TYPE_CHECKING:
     from ._middleware import _OnError, _Style
@@ -69,6 +69,16 @@ class RateLimitMiddleware:
 
     `on_error`: what becomes of a request if the limiter cannot decide, such as when its server is away: `"admit"`,
     `"deny"` (503), or `"raise"`. The first two are logged to the logger `sluicegate`.
+
+    The other options are functions of the scope, which may be coroutines:
+
+    - `skip`: True exempts the request, before anything else is asked.
+    - `cost`: a number, or a function that answers it, in place of the `cost` of the rules.
+    - `rules`: names of rules, or a function that answers them, such as those of a plan; None: all rules that match. A rule that
+      is named is applied if it matches; if it has no `match`, it is applied in any case.
+    - `key`: who is counted by rules without `identifier_type`, which `rules` names. Default: the user, or else the address.
+    - `on_denied(scope, decision)`: the answer as an application for ASGI, such as a response of Starlette, in place of ours.
+    - `on_decision(scope, decision)`: is told of every decision.
     """
 
     def __init__(
@@ -84,6 +94,12 @@ class RateLimitMiddleware:
         ignore_case: bool = False,
         max_lease_seconds: float = 3600,
         root_path: str | None = None,
+        skip: Callable[[Scope], bool | Awaitable[bool]] | None = None,
+        key: Callable[[Scope], Any] | None = None,
+        cost: int | Callable[[Scope], int | Awaitable[int]] | None = None,
+        rules: list[str] | tuple[str, ...] | Callable[[Scope], Any] | None = None,
+        on_denied: Callable[[Scope, Decision], Any] | None = None,
+        on_decision: Callable[[Scope, Decision], Any] | None = None,
     ) -> None:
         fits = isinstance(limiter, AsyncRateLimiter) or callable(limiter)
         ensure("limiter", "an AsyncRateLimiter, or a function that returns one", limiter, fits)
@@ -95,17 +111,24 @@ class RateLimitMiddleware:
         self._api_key_header = header_name(api_key) if isinstance(api_key, str) else None
         self._root_path = root_path
         self._policy = Policy(trusted_proxies, headers, on_error, ignore_case, max_lease_seconds)
+        self._matching = Matching(
+            self._policy, skip=skip, key=key, cost=cost, rules=rules, on_denied=on_denied, on_decision=on_decision
+        )
+        if isinstance(limiter, AsyncRateLimiter):
+            self._matching.ensure_known(limiter)
 
     async def __call__(self, scope: Scope, receive: _Receive, send: _Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        verdict, held = await self._judge(scope)
-        if isinstance(verdict, Problem):
-            return await _answer(verdict, scope, send)
-        if held is not None:
-            scope["sluicegate.decision"] = held
-        send = _with_headers(send, _encoded(verdict)) if verdict else send
-        if held is None or held.id is None:
+        steps = self._matching.steps(scope, lambda: self._limiter_of(scope), lambda: self._described(scope))
+        verdict = await asynchronous(steps)
+        if verdict.denial is not None:
+            return await _refuse(verdict.denial, scope, receive, send)
+        if verdict.decision is not None:
+            scope["sluicegate.decision"] = verdict.decision
+        send = _with_headers(send, _encoded(verdict.headers)) if verdict.headers else send
+        held = verdict.held
+        if held is None:
             return await self._app(scope, receive, send)
         flight = AsyncInFlight(held, self._policy.max_lease_seconds)
         watched = WatchedReceive(receive, flight.end, expects_to_be_asked=_expects_to_be_asked(scope))
@@ -122,30 +145,26 @@ class RateLimitMiddleware:
         limiter = self._limiter(scope)
         return await limiter if inspect.isawaitable(limiter) else limiter
 
-    async def _judge(self, scope: Scope) -> tuple[Headers | Problem, AsyncReservation | None]:
-        limiter = await self._limiter_of(scope)
+    async def _described(self, scope: Scope) -> MatchedRequest:
         user_id, api_key = await _found(self._user_id, scope), await _found(self._api_key, scope)
-        headers = [(name.decode("latin-1"), text(value)) for name, value in scope["headers"]]
-        peer = scope.get("client")
-        forwarded_for = (value for name, value in headers if name.lower() == "x-forwarded-for")
-        ip = self._policy.ip(peer[0] if peer else None, forwarded_for)
+        headers = [(name.decode("latin-1").lower(), text(value)) for name, value in scope["headers"]]
+        client = scope.get("client")
+        peer = client[0] if client else None
+        forwarded_for = (value for name, value in headers if name == "x-forwarded-for")
         own_root = _own_root_path(self._app) if self._root_path is None else self._root_path
         path, other_paths = _paths(scope, own_root)
-        try:
-            held = await limiter.reserve_request(
-                scope["method"],
-                path,
-                user_id=user_id,
-                ip=ip,
-                api_key=api_key,
-                headers=headers,
-                api_key_header=self._api_key_header,
-                other_paths=other_paths,
-                ignore_case=self._policy.ignore_case,
-            )
-        except SluicegateError as error:
-            return self._policy.undecided(error), None
-        return self._policy.decided(held), held
+        line = {
+            "method": scope["method"],
+            "path": path,
+            "user_id": user_id,
+            "ip": self._policy.ip(peer, forwarded_for),
+            "api_key": api_key,
+            "headers": headers,
+            "api_key_header": self._api_key_header,
+            "other_paths": other_paths,
+            "ignore_case": self._policy.ignore_case,
+        }
+        return MatchedRequest((scope,), scope["method"], path, None, peer, headers, {}, line)
 
 
 def _paths(scope: Scope, own_root: str) -> tuple[str, list[str]]:
@@ -198,11 +217,12 @@ def _encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
     return [(name.lower().encode(), value.encode()) for name, value in headers]
 
 
-def _with_headers(send: _Send, added: list[tuple[bytes, bytes]]) -> _Send:
+def _with_headers(send: _Send, added: list[tuple[bytes, bytes]], *, is_own: bool = False) -> _Send:
+    """Adds headers to the answer in place of the application's, or, where that is its own about the denial, beside them."""
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers: Iterable[tuple[bytes, bytes]] = message.get("headers", ())
-            message = {**message, "headers": merged(headers, added)}
+            message = {**message, "headers": merged(added, [*headers]) if is_own else merged(headers, added)}
         await send(message)
 
     return send_with_headers
@@ -220,6 +240,11 @@ def _ending(send: _Send, flight: AsyncInFlight) -> _Send:
     return send_and_end
 
 
-async def _answer(problem: Problem, scope: Scope, send: _Send) -> None:
+async def _refuse(denial: Denial, scope: Scope, receive: _Receive, send: _Send) -> None:
+    """Answers in place of the application; what the application answers with itself gets the headers that it lacks."""
+    if denial.answer is not None:
+        await denial.answer(scope, receive, _with_headers(send, _encoded(denial.headers), is_own=True))
+        return
+    problem = denial.problem
     await send({"type": "http.response.start", "status": problem.status, "headers": _encoded(fields(problem))})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else problem.body})

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import InFlight
 from ._middleware import Headers, Policy, ensure, fields, header_name, merged, paths, text
-from ._native import Problem, RateLimiter, Reservation
-from .errors import SluicegateError
+from ._native import Decision, RateLimiter
+from ._routes.deciding import Denial, blocking
+from ._routes.matching import MatchedRequest, Matching
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -50,6 +51,16 @@ class RateLimitMiddleware:
 
     `on_error`: what becomes of a request if the limiter cannot decide, such as when its server is away: `"admit"`,
     `"deny"` (503), or `"raise"`. The first two are logged to the logger `sluicegate`.
+
+    The other options are functions of the environ:
+
+    - `skip`: True exempts the request, before anything else is asked.
+    - `cost`: a number, or a function that answers it, in place of the `cost` of the rules.
+    - `rules`: names of rules, or a function that answers them, such as those of a plan; None: all rules that match. A rule that
+      is named is applied if it matches; if it has no `match`, it is applied in any case.
+    - `key`: who is counted by rules without `identifier_type`, which `rules` names. Default: the user, or else the address.
+    - `on_denied(environ, decision)`: the answer as an application for WSGI, such as a response of Werkzeug, in place of ours.
+    - `on_decision(environ, decision)`: is told of every decision.
     """
 
     def __init__(
@@ -64,6 +75,12 @@ class RateLimitMiddleware:
         on_error: _OnError = "admit",
         ignore_case: bool = False,
         max_lease_seconds: float = 3600,
+        skip: Callable[[WSGIEnvironment], bool] | None = None,
+        key: Callable[[WSGIEnvironment], Any] | None = None,
+        cost: int | Callable[[WSGIEnvironment], int] | None = None,
+        rules: list[str] | tuple[str, ...] | Callable[[WSGIEnvironment], Any] | None = None,
+        on_denied: Callable[[WSGIEnvironment, Decision], Any] | None = None,
+        on_decision: Callable[[WSGIEnvironment, Decision], Any] | None = None,
     ) -> None:
         is_blocking = hasattr(limiter, "reserve_request") and not isinstance(limiter, AsyncRateLimiter)
         ensure("limiter", "a RateLimiter", limiter, is_blocking)
@@ -73,16 +90,20 @@ class RateLimitMiddleware:
         self._api_key = None if isinstance(api_key, str) else api_key
         self._api_key_header = header_name(api_key) if isinstance(api_key, str) else None
         self._policy = Policy(trusted_proxies, headers, on_error, ignore_case, max_lease_seconds)
+        self._matching = Matching(
+            self._policy, skip=skip, key=key, cost=cost, rules=rules, on_denied=on_denied, on_decision=on_decision
+        )
+        self._matching.ensure_known(limiter)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        verdict, held = self._judge(environ)
-        if isinstance(verdict, Problem):
-            start_response(f"{verdict.status} {verdict.title}", fields(verdict))
-            return [] if environ["REQUEST_METHOD"] == "HEAD" else [verdict.body]
-        if held is not None:
-            environ["sluicegate.decision"] = held
-        start_response = _with_headers(start_response, verdict) if verdict else start_response
-        if held is None or held.id is None:
+        verdict = blocking(self._matching.steps(environ, lambda: self._limiter, lambda: self._described(environ)))
+        if verdict.denial is not None:
+            return _refuse(verdict.denial, environ, start_response)
+        if verdict.decision is not None:
+            environ["sluicegate.decision"] = verdict.decision
+        start_response = _with_headers(start_response, verdict.headers) if verdict.headers else start_response
+        held = verdict.held
+        if held is None:
             return self._app(environ, start_response)
         body = _Body(InFlight(held, self._policy.max_lease_seconds))
         try:
@@ -92,29 +113,34 @@ class RateLimitMiddleware:
             body.close()
             raise
 
-    def _judge(self, environ: WSGIEnvironment) -> tuple[Headers | Problem, Reservation | None]:
-        user_id = self._user_id(environ) if self._user_id else None
-        api_key = self._api_key(environ) if self._api_key else None
+    def _described(self, environ: WSGIEnvironment) -> MatchedRequest:
         headers = _headers(environ)
         # Several lines of one header are joined by the server.
-        forwarded_for = (value for name, value in headers if name == "X-FORWARDED-FOR")
-        ip = self._policy.ip(environ.get("REMOTE_ADDR"), forwarded_for)
+        forwarded_for = (value for name, value in headers if name == "x-forwarded-for")
+        method, peer = environ["REQUEST_METHOD"], environ.get("REMOTE_ADDR")
         path, other_paths = _paths(environ)
-        try:
-            held = self._limiter.reserve_request(
-                environ["REQUEST_METHOD"],
-                path,
-                user_id=user_id,
-                ip=ip,
-                api_key=api_key,
-                headers=headers,
-                api_key_header=self._api_key_header,
-                other_paths=other_paths,
-                ignore_case=self._policy.ignore_case,
-            )
-        except SluicegateError as error:
-            return self._policy.undecided(error), None
-        return self._policy.decided(held), held
+        line = {
+            "method": method,
+            "path": path,
+            "user_id": self._user_id(environ) if self._user_id else None,
+            "ip": self._policy.ip(peer, forwarded_for),
+            "api_key": self._api_key(environ) if self._api_key else None,
+            "headers": headers,
+            "api_key_header": self._api_key_header,
+            "other_paths": other_paths,
+            "ignore_case": self._policy.ignore_case,
+        }
+        return MatchedRequest((environ,), method, path, None, peer, headers, {}, line)
+
+
+def _refuse(denial: Denial, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    """Answers in place of the application; what the application answers with itself gets the headers that it lacks."""
+    if denial.answer is not None:
+        answer: WSGIApplication = denial.answer
+        return answer(environ, _with_headers(start_response, denial.headers, is_own=True))
+    problem = denial.problem
+    start_response(f"{problem.status} {problem.title}", fields(problem))
+    return [] if environ["REQUEST_METHOD"] == "HEAD" else [problem.body]
 
 
 class _Body:
@@ -169,7 +195,7 @@ def _paths(environ: WSGIEnvironment) -> tuple[str, list[str]]:
 
 def _headers(environ: WSGIEnvironment) -> Headers:
     named = ((name.removeprefix("HTTP_"), value) for name, value in environ.items() if _is_header(name))
-    return [(name.replace("_", "-"), text(_bytes(value))) for name, value in named]
+    return [(name.replace("_", "-").lower(), text(_bytes(value))) for name, value in named]
 
 
 def _is_header(name: str) -> bool:
@@ -181,8 +207,10 @@ def _bytes(value: str | None) -> bytes:
     return (value or "").encode("latin-1", "replace")
 
 
-def _with_headers(start_response: StartResponse, added: Headers) -> StartResponse:
+def _with_headers(start_response: StartResponse, added: Headers, *, is_own: bool = False) -> StartResponse:
+    """Adds headers to the answer in place of the application's, or, where that is its own about the denial, beside them."""
+
     def start_with_headers(status: str, headers: Headers, *exc_info: Any) -> Callable[[bytes], object]:
-        return start_response(status, merged(headers, added), *exc_info)
+        return start_response(status, merged(added, headers) if is_own else merged(headers, added), *exc_info)
 
     return start_with_headers

@@ -14,7 +14,7 @@ from .._native import Check, Decision, Problem, Reserved
 from ..errors import InvalidArgumentError, InvalidRuleError, SluicegateError, UnknownRuleError
 from .hooks import CoroutineError, HookError, Hooks, Steps, ask, whole
 from .keys import Keys, NoAddress
-from .request import RouteRequest
+from .request import Asked, RouteRequest
 from .rules import Rule, RouteRules
 
 _T = TypeVar("_T")
@@ -69,14 +69,73 @@ class Shared:
     passing: tuple[type[BaseException], ...]
 
 
-class Route:
+class Deciding:
+    """What routes and middleware do about a request alike."""
+
+    def __init__(self, hooks: Hooks, policy: Policy, passing: tuple[type[BaseException], ...]) -> None:
+        self.hooks = hooks
+        self._policy = policy
+        # What functions of the application may raise, since the framework answers with it.
+        self._passing = passing
+
+    def _logged(self, steps: Steps, request: Asked) -> Steps:
+        try:
+            return (yield from steps)
+        except HookError as error:
+            _LOG.error("%s", error)
+            raise
+        except (InvalidRuleError, UnknownRuleError) as error:
+            _LOG.error("%s: %s", request.where, error)
+            raise
+
+    def _is_skipped(self, request: Asked) -> Steps:
+        return self.hooks.skip is not None and bool((yield from self._ask("skip", request)))
+
+    def _number(self, name: str, request: Asked) -> Steps:
+        stated = getattr(self.hooks, name)
+        if not callable(stated):
+            return stated
+        value = yield from self._ask(name, request)
+        return None if value is None and name == "limit" else whole(request.where, name, value)
+
+    def _ask(self, name: str, request: Asked, *more: object) -> Steps:
+        hook = getattr(self.hooks, name)
+        return (yield from ask(request.where, name, hook, (*request.arguments, *more), self._passing))
+
+    def _without_address(self) -> Verdict:
+        if self.hooks.no_address == "skip":
+            return Verdict()
+        return Verdict(denial=Denial(Problem.invalid("the address of the client is not known")))
+
+    def _undecided(self, error: SluicegateError) -> Verdict:
+        found = self._policy.undecided(error)
+        return Verdict(denial=Denial(found)) if isinstance(found, Problem) else Verdict(headers=found)
+
+    def _told(self, decision: Decision, request: Asked) -> Steps:
+        if self.hooks.on_decision is not None:
+            try:
+                yield from self._ask("on_decision", request, decision)
+            except HookError as error:
+                # It only looks.
+                _LOG.error("%s", error)
+        found = self._policy.decided(decision)
+        if not isinstance(found, Problem):
+            held = decision if isinstance(decision, Reserved) and decision.id is not None else None
+            return Verdict(found, decision, held)
+        answer = None
+        if self.hooks.on_denied is not None:
+            answer = yield from self._ask("on_denied", request, decision)
+        return Verdict(decision=decision, denial=Denial(found, decision, answer))
+
+
+class Route(Deciding):
     """The limits of a route."""
 
     def __init__(self, shared: Shared, stated: tuple[Any, ...], options: dict[str, Any]) -> None:
         self._shared = shared
         share, per_method = options.pop("shared", None), options.pop("per_method", False)
         _ensure_known("a route", options)
-        self.hooks = replace(shared.hooks, **options)
+        super().__init__(replace(shared.hooks, **options), shared.policy, shared.passing)
         count = self.hooks.count if isinstance(self.hooks.count, str) else "outcome"
         self._rules = RouteRules(
             stated, shared=share, per_method=per_method, count=None if count == "all" else count
@@ -88,18 +147,11 @@ class Route:
         """Decides; yields what may have to be awaited."""
         if not self._shared.enabled:
             return Verdict()
-        try:
-            verdict: Verdict = yield from self._decided(request)
-        except HookError as error:
-            _LOG.error("%s", error)
-            raise
-        except (InvalidRuleError, UnknownRuleError) as error:
-            _LOG.error("%s: %s", request.where, error)
-            raise
+        verdict: Verdict = yield from self._logged(self._decided(request), request)
         return verdict
 
     def _decided(self, request: RouteRequest) -> Steps:
-        if self.hooks.skip is not None and (yield from self._ask("skip", request)):
+        if (yield from self._is_skipped(request)):
             return Verdict()
         limiter = self._shared.limiter
         if not hasattr(limiter, "check_all"):
@@ -109,9 +161,7 @@ class Route:
         try:
             checks = yield from self._checks(rules, request)
         except NoAddress:
-            if self.hooks.no_address == "skip":
-                return Verdict()
-            return Verdict(denial=Denial(Problem.invalid("the address of the client is not known")))
+            return self._without_address()
         try:
             decision = yield called(limiter, rules, checks)
         except SluicegateError as error:
@@ -121,43 +171,12 @@ class Route:
     def _checks(self, rules: list[Rule], request: RouteRequest) -> Steps:
         cost = yield from self._number("cost", request)
         limit = yield from self._number("limit", request)
-        keys = Keys(self.hooks, self._shared.policy, request, self._shared.passing)
+        keys = Keys(self.hooks, self._policy, request, self._passing)
         checks = []
         for rule in rules:
             key = yield from keys.of(rule)
             checks.append(Check(rule["rule_id"], key, cost=cost, limit=limit))
         return checks
-
-    def _number(self, name: str, request: RouteRequest) -> Steps:
-        stated = getattr(self.hooks, name)
-        if not callable(stated):
-            return stated
-        value = yield from self._ask(name, request)
-        return None if value is None and name == "limit" else whole(request.where, name, value)
-
-    def _ask(self, name: str, request: RouteRequest, *more: object) -> Steps:
-        hook = getattr(self.hooks, name)
-        return (yield from ask(request.where, name, hook, (*request.arguments, *more), self._shared.passing))
-
-    def _undecided(self, error: SluicegateError) -> Verdict:
-        found = self._shared.policy.undecided(error)
-        return Verdict(denial=Denial(found)) if isinstance(found, Problem) else Verdict(headers=found)
-
-    def _told(self, decision: Decision, request: RouteRequest) -> Steps:
-        if self.hooks.on_decision is not None:
-            try:
-                yield from self._ask("on_decision", request, decision)
-            except HookError as error:
-                # It only looks.
-                _LOG.error("%s", error)
-        found = self._shared.policy.decided(decision)
-        if not isinstance(found, Problem):
-            held = decision if isinstance(decision, Reserved) and decision.id is not None else None
-            return Verdict(found, decision, held)
-        answer = None
-        if self.hooks.on_denied is not None:
-            answer = yield from self._ask("on_denied", request, decision)
-        return Verdict(decision=decision, denial=Denial(found, decision, answer))
 
 
 def called(limiter: Any, rules: list[Rule], checks: list[Check], *, wait: float | None = None) -> Any:
@@ -167,7 +186,7 @@ def called(limiter: Any, rules: list[Rule], checks: list[Check], *, wait: float 
     if len(checks) > 1:
         return limiter.check_all(checks) if wait is None else limiter.wait_all(checks, timeout=wait)
     (check,) = checks
-    options = {"cost": check.cost, "limit": check.limit}
+    options: dict[str, Any] = {"cost": check.cost, "limit": check.limit, "resource": check.resource}
     if wait is None:
         return limiter.check(check.rule, check.key, **options)
     return limiter.wait(check.rule, check.key, timeout=wait, **options)

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+
+class Asked(Protocol):
+    """What functions of the application are asked about."""
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What they are called with."""
+
+    @property
+    def where(self) -> str:
+        """What messages call it."""
 
 
 @dataclass(frozen=True)

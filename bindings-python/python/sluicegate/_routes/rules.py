@@ -33,6 +33,30 @@ def normal(rule: Rule) -> Rule:
         limiter.close()
 
 
+def found(listed: dict[str, Rule], name: str) -> Rule:
+    """The rule of a name. Raises UnknownRuleError where there is none."""
+    rule = listed.get(name)
+    if rule is None:
+        raise UnknownRuleError(f'no rule is called "{name}" (a limit is a rate such as "5/minute", or the name of a rule)')
+    return rule
+
+
+class ListedRules:
+    """The rules of a limiter by their names, listed anew when they change."""
+
+    def __init__(self) -> None:
+        self._listed: tuple[str, dict[str, Rule]] = ("", {})
+
+    def of(self, limiter: Any) -> dict[str, Rule]:
+        """Those that are in force."""
+        # To list the rules takes long, and to ask for their version does not.
+        version = f"{id(limiter)} {limiter.rules_status().version}"
+        listed = self._listed
+        if listed[0] != version:
+            listed = self._listed = (version, {rule["rule_id"]: rule for rule in limiter.rules()})
+        return listed[1]
+
+
 class RouteRules:
     """What a route states: rates, rules as data, and names of rules."""
 
@@ -50,7 +74,7 @@ class RouteRules:
         # By limiter, and by the template of the route: one function may serve several. That of a limiter holds it, so that no
         # other one has its address meanwhile.
         self._made: dict[int, tuple[Any, dict[tuple[str, str], list[Rule]]]] = {}
-        self._listed: tuple[str, dict[str, Rule]] = ("", {})
+        self._listed = ListedRules()
         # What is not valid is known now rather than with the first request.
         for each in stated:
             if isinstance(each, dict) or is_rate(each):
@@ -58,10 +82,10 @@ class RouteRules:
 
     def ensure_known(self, limiter: Any) -> None:
         """Refuses names of rules that the limiter does not have."""
-        listed = self._of_file(limiter)
+        listed = self._listed.of(limiter)
         for each in self._stated:
             if isinstance(each, str) and not is_rate(each):
-                self._found(listed, each)
+                found(listed, each)
 
     def of(self, limiter: Any, name: str, request: RouteRequest) -> list[Rule]:
         """The rules for a request, in their normal form. Those that are stated here are added to the limiter first."""
@@ -77,8 +101,8 @@ class RouteRules:
                 known[1][place] = made
         if all(made):
             return made
-        listed = self._of_file(limiter)
-        return [rule or self._found(listed, each) for rule, each in zip(made, self._stated, strict=True)]
+        listed = self._listed.of(limiter)
+        return [rule or found(listed, each) for rule, each in zip(made, self._stated, strict=True)]
 
     def _met(self, limiter: Any) -> tuple[Any, dict[tuple[str, str], list[Rule]]]:
         """Remembers a limiter in place of the oldest one: tests have one each."""
@@ -109,17 +133,3 @@ class RouteRules:
 
     def _reserved(self) -> Rule:
         return {"reservations": True} if self._count else {}
-
-    def _of_file(self, limiter: Any) -> dict[str, Rule]:
-        # To list the rules takes long, and to ask for their version does not.
-        version = f"{id(limiter)} {limiter.rules_status().version}"
-        listed = self._listed
-        if listed[0] != version:
-            listed = self._listed = (version, {rule["rule_id"]: rule for rule in limiter.rules()})
-        return listed[1]
-
-    def _found(self, listed: dict[str, Rule], name: str) -> Rule:
-        rule = listed.get(name)
-        if rule is None:
-            raise UnknownRuleError(f'no rule is called "{name}" (a limit is a rate such as "5/minute", or the name of a rule)')
-        return rule
