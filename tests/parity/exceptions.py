@@ -137,7 +137,7 @@ ALONE = {
     **each("rust", "package", "OnError", "an enum; elsewhere a text"),
     **each("rust", "package", "Result", "the short form that crates have"),
     **each("node", "package", "FastifyRateLimitOptions RateLimitOptions", "types of what are arguments elsewhere"),
-    **each("python", "package", "RATE_LIMIT RateLimitMixin RouteLimits", "what its frameworks take at their routes"),
+    **each("python", "package", "RATE_LIMIT RateLimitMixin RouteLimits SluicegateMiddleware", "what its frameworks take at their routes"),
     **each("python", "package", "FunctionLimits", "how Python decorates functions"),
     **each("python", "package", "AsyncRateLimitTransport RateLimitAdapter RateLimitTransport", "what its clients of HTTP take"),
     **each(

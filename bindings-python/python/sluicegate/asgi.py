@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlparse
 
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
-from ._middleware import Headers, Policy, ensure, fields, header_name, merged, paths, text
+from ._middleware import Headers, Policy, ensure, fields, header_name, merged, text
 from ._native import Decision
+from ._paths import own_root_path, scope_paths
 from ._receiving import WatchedReceive
 from ._routes.deciding import Denial, asynchronous
 from ._routes.matching import MatchedRequest, Matching
@@ -27,9 +26,6 @@ _Receive = Callable[[], Awaitable[Message]]
 _Send = Callable[[Message], Awaitable[None]]
 _App = Callable[[Scope, _Receive, _Send], Awaitable[None]]
 _Find = Callable[[Scope], str | None | Awaitable[str | None]]
-
-# More middleware than this around an application is not looked through.
-_DEEPEST = 32
 
 
 class RateLimitMiddleware:
@@ -151,8 +147,8 @@ class RateLimitMiddleware:
         client = scope.get("client")
         peer = client[0] if client else None
         forwarded_for = (value for name, value in headers if name == "x-forwarded-for")
-        own_root = _own_root_path(self._app) if self._root_path is None else self._root_path
-        path, other_paths = _paths(scope, own_root)
+        own_root = own_root_path(self._app) if self._root_path is None else self._root_path
+        path, other_paths = scope_paths(scope, own_root)
         line = {
             "method": scope["method"],
             "path": path,
@@ -165,42 +161,6 @@ class RateLimitMiddleware:
             "ignore_case": self._policy.ignore_case,
         }
         return MatchedRequest((scope,), scope["method"], path, None, peer, headers, {}, line)
-
-
-def _paths(scope: Scope, own_root: str) -> tuple[str, list[str]]:
-    decoded, inside = _bytes(scope["path"]), _bytes(_of_link(scope["path"]))
-    # Routers look at what is left of the path behind the place of the application.
-    roots = (scope.get("root_path", ""), own_root)
-    return paths(scope.get("raw_path") or b"", decoded, inside, *(_behind(decoded, root.encode()) for root in roots))
-
-
-def _of_link(path: str) -> str:
-    """The path of what does not begin with a slash: Quart decodes the target, and then takes it for a link."""
-    try:
-        return path if path.startswith("/") else urlparse(path).path
-    except ValueError:
-        return path
-
-
-def _behind(path: bytes, root: bytes) -> bytes:
-    """What follows the root path, which Litestar looks for anywhere."""
-    return path.split(root, 1)[-1] if root else path
-
-
-def _bytes(path: str) -> bytes:
-    return path.encode("utf-8", "surrogateescape")
-
-
-def _own_root_path(app: object) -> str:
-    """The root path that the application puts in place of the server's: that of FastAPI, behind middleware or not."""
-    for _ in range(_DEEPEST):
-        root_path = getattr(app, "root_path", None)
-        if isinstance(root_path, str) and root_path:
-            return root_path
-        app = getattr(app, "app", None) or getattr(app, "_app", None)
-    # Django has one for the whole process.
-    django = sys.modules.get("django.conf")
-    return (django.settings.FORCE_SCRIPT_NAME or "") if django and django.settings.configured else ""
 
 
 def _expects_to_be_asked(scope: Scope) -> bool:

@@ -14,16 +14,17 @@ with needed("Django", "django"):
     from django.http import Http404, HttpRequest, HttpResponse  # type: ignore[import-untyped]
     from django.http.response import HttpResponseBase  # type: ignore[import-untyped]
 
+from ._django import SluicegateMiddleware
 from ._inflight import InFlight
 from ._native import RateLimiter
 from ._routes.blocking import check_limiter
-from ._routes.deciding import Denial, Route, Verdict, blocking, shared
-from ._routes.django import described, signed_in
+from ._routes.deciding import Route, Verdict, blocking, shared
+from ._routes.django import described, refused, signed_in
 
 if TYPE_CHECKING:
     from ._routes.rules import Rule
 
-__all__ = ["RateLimitMixin", "RouteLimits"]
+__all__ = ["RateLimitMixin", "RouteLimits", "SluicegateMiddleware"]
 
 _View = Callable[..., Any]
 _STATUS = {Http404: 404, PermissionDenied: 403}
@@ -136,7 +137,7 @@ class _Request:
         """The answer to a request that is denied."""
         self._verdict = verdict = blocking(self._route.steps(described(self._request)))
         if verdict.denial is not None:
-            return _refused(verdict.denial)
+            return refused(verdict.denial)
         self._request.rate_limit = verdict.decision
         self._flight = None if verdict.held is None else InFlight(verdict.held, self._most)
         return None
@@ -152,12 +153,3 @@ class _Request:
         status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
         if self._flight is not None:
             self._flight.end(is_kept=self._route.hooks.is_kept(HttpResponse(status=status), status))
-
-
-def _refused(denial: Denial) -> HttpResponseBase:
-    response: HttpResponseBase = denial.answer or HttpResponse(
-        denial.problem.body, status=denial.problem.status, content_type="application/problem+json"
-    )
-    for name, value in denial.headers:
-        response.headers.setdefault(name, value)
-    return response

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import InFlight
-from ._middleware import Headers, Policy, ensure, fields, header_name, merged, paths, text
+from ._middleware import Headers, Policy, ensure, fields, header_name, merged, text
 from ._native import Decision, RateLimiter
+from ._paths import environ_paths, raw_bytes
 from ._routes.deciding import Denial, blocking
 from ._routes.matching import MatchedRequest, Matching
 
@@ -118,7 +119,7 @@ class RateLimitMiddleware:
         # Several lines of one header are joined by the server.
         forwarded_for = (value for name, value in headers if name == "x-forwarded-for")
         method, peer = environ["REQUEST_METHOD"], environ.get("REMOTE_ADDR")
-        path, other_paths = _paths(environ)
+        path, other_paths = environ_paths(environ)
         line = {
             "method": method,
             "path": path,
@@ -186,25 +187,13 @@ class _Body:
         self._flight.end()
 
 
-def _paths(environ: WSGIEnvironment) -> tuple[str, list[str]]:
-    raw = _bytes(environ.get("RAW_URI") or environ.get("REQUEST_URI"))
-    # Applications route by PATH_INFO alone; some servers let the client choose SCRIPT_NAME.
-    mounted = _bytes(environ.get("PATH_INFO"))
-    return paths(raw, _bytes(environ.get("SCRIPT_NAME")) + mounted, mounted)
-
-
 def _headers(environ: WSGIEnvironment) -> Headers:
     named = ((name.removeprefix("HTTP_"), value) for name, value in environ.items() if _is_header(name))
-    return [(name.replace("_", "-").lower(), text(_bytes(value))) for name, value in named]
+    return [(name.replace("_", "-").lower(), text(raw_bytes(value))) for name, value in named]
 
 
 def _is_header(name: str) -> bool:
     return name.startswith("HTTP_") or name in ("CONTENT_TYPE", "CONTENT_LENGTH")
-
-
-def _bytes(value: str | None) -> bytes:
-    """Texts of a request are bytes in the guise of Latin-1 (PEP 3333)."""
-    return (value or "").encode("latin-1", "replace")
 
 
 def _with_headers(start_response: StartResponse, added: Headers, *, is_own: bool = False) -> StartResponse:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.http import HttpResponse  # type: ignore[import-untyped]
+from django.http.response import HttpResponseBase  # type: ignore[import-untyped]
+
+from .deciding import Denial
 from .request import RouteRequest
 
 
@@ -27,3 +31,13 @@ def signed_in(request: Any) -> Any:
     """The user, where the site has authentication; None for one who is not signed in."""
     user = getattr(request, "user", None)
     return user.pk if user is not None and user.is_authenticated else None
+
+
+def refused(denial: Denial) -> HttpResponseBase:
+    """The answer to a request that is denied: the application's own, or ours."""
+    response: HttpResponseBase = denial.answer or HttpResponse(
+        denial.problem.body, status=denial.problem.status, content_type="application/problem+json"
+    )
+    for name, value in denial.headers:
+        response.headers.setdefault(name, value)
+    return response
