@@ -3,7 +3,7 @@
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 /** @import { RateLimiter } from './index.js' */
 /** @import { ExpressRequest } from './express-request.js' */
-/** @import { ExpressDenied, ExpressMiddleware, LimiterOf, RouteDefaults, RouteLimitOptions, Stated } from './types.js' */
+/** @import { ExpressDenied, ExpressMiddleware, LimiterOf, MatchingHooks, RouteDefaults, RouteLimitOptions, Stated } from './types.js' */
 
 /**
  * Options of the middleware.
@@ -13,9 +13,10 @@
  */
 
 const { judgeBy } = require('./middleware.js');
+const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
 const { templateOf } = require('./routes/express-template.js');
-const { holdFor, routeRequest, untyped } = require('./routes/node.js');
+const { holdFor, routeRequest } = require('./routes/node.js');
 
 /**
  * Middleware for Express, and for whatever else has its signature: every request is decided by `reserveRequest`.
@@ -30,7 +31,7 @@ const { holdFor, routeRequest, untyped } = require('./routes/node.js');
  *
  * @template {IncomingMessage} [Request=IncomingMessage]
  * @param {RateLimiter} limiter
- * @param {RateLimitOptions<Request>} [options]
+ * @param {RateLimitOptions<Request> & MatchingHooks<Request, ExpressDenied<Request>>} [options]
  * @returns {ExpressMiddleware<Request>}
  */
 function rateLimit(limiter, options) {
@@ -40,6 +41,7 @@ function rateLimit(limiter, options) {
     try {
       ruling = await judge(request, request, response, routeOf(request));
       for (const [name, value] of Object.entries(ruling.headers)) response.setHeader(name, value);
+      if (ruling.answer) return void (await ruling.answer(response, next));
     } catch (error) {
       return next(error);
     }

@@ -2,7 +2,7 @@
 
 /** @import { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify' */
 /** @import { Decision, RateLimiter } from './index.js' */
-/** @import { LimiterOf, RouteDefaults, RouteLimitOptions, Stated } from './types.js' */
+/** @import { LimiterOf, MatchingHooks, RouteDefaults, RouteLimitOptions, Stated } from './types.js' */
 
 /**
  * Options of the middleware.
@@ -14,7 +14,9 @@
 /**
  * Options of the plugin. Without `log`, the request's own logger receives the errors.
  *
- * @typedef {RateLimitOptions<FastifyRequest> & { limiter: RateLimiter }} FastifyRateLimitOptions
+ * @typedef {RateLimitOptions<FastifyRequest>
+ *   & MatchingHooks<FastifyRequest, [request: FastifyRequest, decision: Decision, reply: FastifyReply]>
+ *   & { limiter: RateLimiter }} FastifyRateLimitOptions
  */
 
 /**
@@ -33,8 +35,9 @@
 
 const { RateLimited, rateLimited } = require('./denial.js');
 const { judgeBy } = require('./middleware.js');
+const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
-const { holdFor, routeRequest, untyped } = require('./routes/node.js');
+const { holdFor, routeRequest } = require('./routes/node.js');
 
 /**
  * A plugin for Fastify: every request is decided by `reserveRequest`, in a hook `onRequest`. Register it after what
@@ -63,7 +66,10 @@ const rateLimit = async (fastify, { limiter, ...options }) => {
     // `rewriteUrl` changes what is routed by.
     const ruling = await judge(request, raw, reply.raw, { target, otherTargets: [raw.url ?? target], ignoreCase }, report);
     reply.headers(ruling.headers);
-    if (ruling.status !== undefined) return reply.code(ruling.status).send(ruling.body);
+    if (ruling.status === undefined) return;
+    const payload = ruling.answer ? await ruling.answer(reply.code(ruling.status)) : ruling.body;
+    if (payload !== undefined) reply.code(ruling.answer ? reply.statusCode : ruling.status).send(payload);
+    return reply;
   });
 };
 

@@ -8,34 +8,51 @@ const { boolean, optional, options, wrongType } = require('./arguments.js');
 const { invalidArgument } = require('./error.js');
 const { holdDuring } = require('./inflight.js');
 const native = require('./native.js');
-const { POLICY, clientOf, decided, finder, policyOf, undecided } = require('./policy.js');
+const { POLICY, clientOf, decided, finder, policyOf, undecided, untyped } = require('./policy.js');
 const { headersOf } = require('./raw.js');
 
-const OPTIONS = new Set(['userId', 'apiKey', 'ignoreCase', ...POLICY]);
+const { MATCHING_HOOKS } = require('./routes/hooks.js');
+const { Matching } = require('./routes/matching.js');
+
+const OPTIONS = new Set(['userId', 'apiKey', 'ignoreCase', 'rules', ...MATCHING_HOOKS, ...POLICY]);
 
 /**
  * Makes the function that judges requests: `request` as the framework has it, `raw` as Node has it, and `route`: the
  * target that the client sent, others that the application may act on, and whether the application routes without
  * regard to capitals, which an option overrules. It answers the headers of the response and, for a request that goes no further, the rest
- * of it too: `status` and `body`. What is reserved for the request is held until `response`, as Node has it, is over.
+ * of it too: `status` and `body`, and `answer`, a function that calls `onDenied` if there is one. What is reserved for the request is held until `response`, as Node has it, is over.
  */
 function judgeBy(limiter, given) {
   if (typeof limiter?.reserveRequest !== 'function') throw wrongType('limiter', 'a RateLimiter', limiter);
-  const policy = requestPolicyOf(options('options', given, OPTIONS));
+  const wanted = options('options', given, OPTIONS);
+  const policy = requestPolicyOf(wanted);
+  const matching = new Matching(limiter, policy, wanted);
   return async (request, raw, response, route, /** @type {{ log: Function, warn: Function }} */ { log, warn } = policy) => {
+    if (matching.hooks.skip && (await matching.ask('skip', request))) return { headers: {} };
     const asked = await requestOf(request, raw, route, policy);
+    let held;
     try {
-      const held = await limiter.reserveRequest(asked);
-      request.rateLimit = held;
-      if (held.id !== undefined) {
-        request.reservation = held;
-        holdDuring(held, raw, response, { maxLeaseSeconds: policy.maxLeaseSeconds, log, warn });
-      }
-      return decided(held, policy);
+      held = await matching.decide(asked, request);
     } catch (error) {
       return undecided(error, policy, log);
     }
+    if (held === undefined) return { headers: {} };
+    request.rateLimit = held;
+    if (held.id !== undefined) {
+      request.reservation = held;
+      holdDuring(held, raw, response, { maxLeaseSeconds: policy.maxLeaseSeconds, log, warn });
+    }
+    return told(matching, held, request, policy);
   };
+}
+
+async function told(matching, decision, request, policy) {
+  const { onDecision, onDenied } = matching.hooks;
+  // It only looks.
+  if (onDecision) await matching.ask('onDecision', request, decision).catch(policy.warn);
+  const ruling = decided(decision, policy);
+  if (ruling.status === undefined || !onDenied) return ruling;
+  return { ...ruling, headers: untyped(ruling.headers), answer: (...more) => matching.ask('onDenied', request, decision, ...more) };
 }
 
 /** @param {RateLimitOptions<unknown>} options */

@@ -77,6 +77,8 @@ function decided(decision, { style }) {
 /** Likewise if the limiter answered with an error. */
 function undecided(error, { onError }, log) {
   if (!(error instanceof SluicegateError)) throw error;
+  // The application names a rule that there is not, or not any more.
+  if (error.code === 'UnknownRule' || error.code === 'InvalidRule') throw error;
   // Whatever is wrong with a request was sent by its client.
   if (error.code === 'InvalidArgument') return invalid(error.message);
   if (onError === 'throw') throw error;
@@ -90,9 +92,14 @@ function invalid(message) {
   return answer(native.answerInvalid(message));
 }
 
+/** The headers of a denial for an answer of the application's own, which states its type itself. */
+function untyped(headers) {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'content-type'));
+}
+
 /** Problem details (RFC 9457), which are for one client, and for now. */
 function answer({ status, headers, body }) {
   return { status, headers: { 'Cache-Control': 'no-store', ...Object.fromEntries(headers) }, body };
 }
 
-module.exports = { POLICY, clientOf, decided, finder, invalid, policyOf, undecided };
+module.exports = { POLICY, clientOf, decided, finder, invalid, policyOf, undecided, untyped };

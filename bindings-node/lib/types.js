@@ -124,6 +124,25 @@
  */
 
 /**
+ * Functions of middleware, which may be async. One that throws, or answers what it may not, is an error that names it.
+ *
+ * @template Request
+ * @template {unknown[]} Denied
+ * @typedef {object} MatchingHooks
+ * @property {((request: Request) => Later<boolean | undefined>) | undefined} [skip] `true` exempts the request, before anything
+ *   else is asked.
+ * @property {number | ((request: Request) => Later<number>) | undefined} [cost] In place of the `cost` of the rules.
+ * @property {readonly string[] | ((request: Request) => Later<readonly string[] | null | undefined>) | undefined} [rules] Names
+ *   of rules, such as those of a plan. A rule that is named is applied if it matches; if it has no `match`, in any case.
+ *   Default: all rules that match.
+ * @property {((request: Request) => Later<Named>) | undefined} [key] Who is counted by rules without `identifier_type`, which
+ *   `rules` names. Default: the user, or else the address.
+ * @property {((...args: Denied) => unknown) | undefined} [onDenied] Answers a request that is denied, in place of 429 and
+ *   problem details.
+ * @property {((request: Request, decision: Decision) => unknown) | undefined} [onDecision] Receives every decision.
+ */
+
+/**
  * A rate such as `5/minute`, the name of a rule, a rule, or several of them, which are decided together.
  *
  * @typedef {string | Rule | readonly (string | Rule)[]} Stated

@@ -162,6 +162,48 @@ everywhere('an application sees what rules in shadow would deny', async (open) =
   }
 });
 
+const PLANS = [
+  { rule_id: 'free', rate: '1/minute' },
+  { rule_id: 'gold', limits: [{ rate: '2/minute' }, { rate: '1000/day' }] },
+  rule('orders', 'user_id', { path_pattern: '/orders/*' }),
+];
+
+everywhere('an application chooses the rules of a request', async (open) => {
+  const limiter = await RateLimiter.connect('memory://', { rules: PLANS });
+  const rules = async ({ headers }) => (headers['x-plan'] === 'all' ? undefined : [headers['x-plan'] ?? 'free', 'orders']);
+  const get = await open({ userId: userOf, rules }, limiter);
+  const asked = async (path, user, plan) => (await get(path, { headers: { authorization: user, ...(plan && { 'x-plan': plan }) } })).status;
+  assert.deepEqual([await asked('/', 'alice'), await asked('/', 'alice'), await asked('/', 'bob')], [200, 429, 200]);
+  // Decided together with the rule that matches.
+  const got = [];
+  for (let at = 0; at < 3; at++) got.push(await asked('/orders/7', 'carol', 'gold'));
+  assert.deepEqual(got, [200, 200, 429]);
+  assert.equal((await limiter.peek('orders', 'carol')).remaining, 0);
+  assert.equal(await asked('/', 'alice', 'all'), 200);
+  const { status } = await get('/', { headers: { 'x-plan': 'silver' } });
+  assert.equal(status, 500);
+});
+
+everywhere('exceptions, costs and an answer of its own', async (open) => {
+  const decisions = [];
+  const get = await open({
+    userId: userOf,
+    skip: ({ headers }) => headers['x-probe'] === '1',
+    cost: ({ headers }) => Number(headers['x-cost'] ?? 1),
+    onDecision: (request, decision) => decisions.push(decision.allowed),
+    // The last is a reply of Fastify, or the response of Express before `next`.
+    onDenied: (request, decision, response) => (response.status(418), response.send(`own ${decision.rule}`)),
+  });
+  const asked = (headers) => get('/orders/7', { headers: { authorization: 'alice', ...headers } });
+  assert.equal((await asked({ 'x-cost': '2' })).status, 200);
+  const { status, headers, body } = await asked();
+  assert.deepEqual([status, body, headers['retry-after'], headers['cache-control']], [418, 'own users', '3600', 'no-store']);
+  assert.equal((await asked({ 'x-probe': '1' })).status, 200);
+  assert.deepEqual(decisions, [true, false]);
+  const wrong = await asked({ 'x-cost': '0' });
+  assert.equal(wrong.body, 'HookError: middleware: cost returned 0 (return a whole number from 1 on; `skip` exempts requests)');
+});
+
 test('NODE_DEBUG says what rules in shadow would deny', async () => {
   const env = { ...process.env, NODE_DEBUG: 'sluicegate' };
   const { stderr } = await promisify(execFile)(process.execPath, [join(__dirname, 'shadow.js')], { env });
@@ -189,6 +231,9 @@ everywhere('options are checked before any request', async (open) => {
     [{ maxLeaseSeconds: '1' }, { name: 'TypeError', message: 'maxLeaseSeconds: must be a number, not string' }],
     [{ headers: 'none' }, { code: 'InvalidArgument', message: /^style: / }],
     [{ userId: 'alice' }, { name: 'TypeError', message: 'userId: must be a function, not string' }],
+    [{ rules: ['plam'] }, { code: 'UnknownRule' }],
+    [{ rules: 'users' }, { name: 'TypeError' }],
+    [{ skip: true }, { name: 'TypeError', message: 'skip: must be a function, not boolean' }],
     [{ user: userOf }, { name: 'TypeError', message: /user is not known/ }],
   ]) {
     await assert.rejects(open(options, limiter), expected);

@@ -200,6 +200,40 @@ export type RouteHooks<Args extends unknown[], Response, Denied extends unknown[
     noAddress?: "deny" | "shared" | "skip" | undefined;
 };
 /**
+ * Functions of middleware, which may be async. One that throws, or answers what it may not, is an error that names it.
+ */
+export type MatchingHooks<Request, Denied extends unknown[]> = {
+    /**
+     * `true` exempts the request, before anything
+     * else is asked.
+     */
+    skip?: ((request: Request) => Later<boolean | undefined>) | undefined;
+    /**
+     * In place of the `cost` of the rules.
+     */
+    cost?: number | ((request: Request) => Later<number>) | undefined;
+    /**
+     * Names
+     * of rules, such as those of a plan. A rule that is named is applied if it matches; if it has no `match`, in any case.
+     * Default: all rules that match.
+     */
+    rules?: readonly string[] | ((request: Request) => Later<readonly string[] | null | undefined>) | undefined;
+    /**
+     * Who is counted by rules without `identifier_type`, which
+     * `rules` names. Default: the user, or else the address.
+     */
+    key?: ((request: Request) => Later<Named>) | undefined;
+    /**
+     * Answers a request that is denied, in place of 429 and
+     * problem details.
+     */
+    onDenied?: ((...args: Denied) => unknown) | undefined;
+    /**
+     * Receives every decision.
+     */
+    onDecision?: ((request: Request, decision: Decision) => unknown) | undefined;
+};
+/**
  * A rate such as `5/minute`, the name of a rule, a rule, or several of them, which are decided together.
  */
 export type Stated = string | Rule | readonly (string | Rule)[];

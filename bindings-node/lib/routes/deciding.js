@@ -9,7 +9,7 @@ const { invalidArgument } = require('../error.js');
 const { POLICY, decided, invalid, policyOf, undecided } = require('../policy.js');
 const { HOOKS, HookError, ask, hooksOf, isKept, whole } = require('./hooks.js');
 const { Keys, NoAddress } = require('./keys.js');
-const { RouteRules, hasReservations } = require('./rules.js');
+const { RouteRules, called } = require('./rules.js');
 
 const SHARED = new Set([...HOOKS, ...POLICY, 'name', 'enabled']);
 const ROUTE = new Set([...HOOKS, 'shared', 'perMethod']);
@@ -19,6 +19,7 @@ const ROUTE = new Set([...HOOKS, 'shared', 'perMethod']);
  *
  * @typedef {object} RouteRequest
  * @property {readonly unknown[]} args What functions of the application are called with.
+ * @property {string} where What messages call the route.
  * @property {string} method
  * @property {string} template The template of the route, such as `/items/:id`; never the raw path.
  * @property {string | undefined} peer The address that the connection comes from.
@@ -94,10 +95,8 @@ class Route {
     }
     let decision;
     try {
-      decision = await call(limiter, rules, checks);
+      decision = await called(limiter, rules, checks);
     } catch (error) {
-      // The application named a rule that there is not, or not any more.
-      if (error.code === 'UnknownRule' || error.code === 'InvalidRule') throw error;
       return undecided(error, this.policy, log);
     }
     await this.#tell(decision, request);
@@ -106,8 +105,8 @@ class Route {
   }
 
   /** What a function of the application says of a request. */
-  ask(name, { template, args }, ...more) {
-    return ask(template, name, this.hooks[name], ...args, ...more);
+  ask(name, { where, args }, ...more) {
+    return ask(where, name, this.hooks[name], ...args, ...more);
   }
 
   /** Whether what was reserved is charged, by the answer. */
@@ -129,7 +128,7 @@ class Route {
     if (typeof stated !== 'function') return stated;
     const value = await this.ask(name, request);
     // No limit of a plan: the rule's.
-    return name === 'limit' && (value === undefined || value === null) ? undefined : whole(request.template, name, value);
+    return name === 'limit' && (value === undefined || value === null) ? undefined : whole(request.where, name, value);
   }
 
   async #tell(decision, request) {
@@ -141,13 +140,6 @@ class Route {
       this.policy.warn(error);
     }
   }
-}
-
-function call(limiter, rules, checks) {
-  if (rules.some(hasReservations)) return limiter.reserveAll(checks);
-  if (checks.length > 1) return limiter.checkAll(checks);
-  const [{ rule, key, cost, limit }] = checks;
-  return cost === undefined && limit === undefined ? limiter.check(rule, key) : limiter.check(rule, key, { cost, limit });
 }
 
 module.exports = { HookError, Route, sharedOf };

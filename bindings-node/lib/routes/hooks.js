@@ -14,6 +14,9 @@ const NUMBERS = ['cost', 'limit'];
 /** The names of all hooks. */
 const HOOKS = ['key', 'userId', 'skip', 'onDenied', 'onDecision', ...NUMBERS, ...Object.keys(WORDS)];
 
+/** Those of middleware, besides what it finds in requests. */
+const MATCHING_HOOKS = ['key', 'skip', 'cost', 'onDenied', 'onDecision'];
+
 /** A function of the application did not do what it has to. The message names route and function, and never a key. */
 class HookError extends Error {
   get name() {
@@ -46,14 +49,14 @@ function ensureWord(name, value) {
  * Calls a function of the application. What it throws is its mistake, except for an error with the status of an answer,
  * which the framework answers with.
  *
- * @param {string} route
+ * @param {string} where What messages call the route.
  * @param {string} name
  */
-async function ask(route, name, hook, ...args) {
+async function ask(where, name, hook, ...args) {
   try {
     return await hook(...args);
   } catch (error) {
-    throw isAnswer(error) ? error : thrown(route, name, error);
+    throw isAnswer(error) ? error : thrown(where, name, error);
   }
 }
 
@@ -64,28 +67,28 @@ function isAnswer(error) {
 }
 
 /** The message of the original error may hold a key, so only where it was thrown is kept of it. */
-function thrown(route, name, original) {
-  const error = new HookError(`route ${route}: ${name} threw ${original?.constructor?.name ?? typeof original}`);
+function thrown(where, name, original) {
+  const error = new HookError(`${where}: ${name} threw ${original?.constructor?.name ?? typeof original}`);
   const frames = String(original?.stack ?? '').split('\n').filter((line) => /^ +at /.test(line));
   if (frames.length > 0) error.stack = [`HookError: ${error.message}`, ...frames].join('\n');
   return error;
 }
 
 /** A cost or a limit that a function returned. */
-function whole(route, name, value) {
+function whole(where, name, value) {
   if (Number.isInteger(value) && value >= 1) return value;
   throw new HookError(
-    `route ${route}: ${name} returned ${shown(value)} (return a whole number from 1 on; \`skip\` exempts requests)`,
+    `${where}: ${name} returned ${shown(value)} (return a whole number from 1 on; \`skip\` exempts requests)`,
   );
 }
 
 /** Whom a function named: a text, a number or several texts. */
-function keyNamed(route, name, value) {
+function keyNamed(where, name, value) {
   if (isText(value)) return value;
   if ((Number.isSafeInteger(value) && value !== 0) || (typeof value === 'bigint' && value !== 0n)) return String(value);
   if (Array.isArray(value) && value.length > 0 && value.every(isText)) return value;
   throw new HookError(
-    `route ${route}: ${name} returned ${shown(value)} (return a text that is not empty, a number other than 0, or an array of ` +
+    `${where}: ${name} returned ${shown(value)} (return a text that is not empty, a number other than 0, or an array of ` +
       'texts; `skip` exempts requests)',
   );
 }
@@ -107,4 +110,4 @@ function isKept({ count }, response, status) {
   return count === 'all' || (count === 'failures') === status >= FAILURE;
 }
 
-module.exports = { HOOKS, HookError, ask, hooksOf, isKept, keyNamed, whole };
+module.exports = { HOOKS, HookError, MATCHING_HOOKS, ask, hooksOf, isKept, keyNamed, whole };

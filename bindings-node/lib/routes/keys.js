@@ -60,16 +60,16 @@ class Keys {
   }
 
   #missing(rule, why) {
-    throw new HookError(`route ${this.#request.template}: rule "${rule.rule_id}": ${why}`);
+    throw new HookError(`${this.#request.where}: rule "${rule.rule_id}": ${why}`);
   }
 
   /** What `key` or `userId` names; a user may lack. */
   async #asked(name) {
     if (!(name in this.#known)) {
-      const { template, args } = this.#request;
-      const value = await ask(template, name, this.#hooks[name], ...args);
+      const { where, args } = this.#request;
+      const value = await ask(where, name, this.#hooks[name], ...args);
       const isNobody = name === 'userId' && (value === undefined || value === null);
-      this.#known[name] = isNobody ? undefined : keyNamed(template, name, value);
+      this.#known[name] = isNobody ? undefined : keyNamed(where, name, value);
     }
     return this.#known[name];
   }

@@ -18,6 +18,7 @@ const BROKEN = 500;
  */
 function routeRequest(raw, known) {
   return {
+    where: `route ${known.template}`,
     method: raw.method ?? '',
     peer: raw.socket.remoteAddress,
     forwardedFor: /** @type {string | undefined} */ (raw.headers['x-forwarded-for']),
@@ -44,9 +45,4 @@ function holdFor(route, { held }, raw, response, judged = response, report = rou
   holdDuring(held, raw, response, { maxLeaseSeconds: route.policy.maxLeaseSeconds, log, warn, isKept });
 }
 
-/** The headers of a denial for an answer of the application's own, which states its type itself. */
-function untyped(headers) {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'content-type'));
-}
-
-module.exports = { holdFor, routeRequest, untyped };
+module.exports = { holdFor, routeRequest };

@@ -21,6 +21,24 @@ function isNamed(stated) {
   return typeof stated === 'string' && !RATE.test(stated);
 }
 
+/** The rules of a limiter by their names, listed anew when they change. */
+class ListedRules {
+  #listed = { limiter: undefined, version: '', rules: new Map() };
+
+  /** Throws `UnknownRule` where there is none of that name. */
+  find(limiter, name) {
+    // To list the rules takes long, and to ask for their version does not.
+    const { version } = limiter.rulesStatus();
+    if (this.#listed.limiter !== limiter || this.#listed.version !== version) {
+      this.#listed = { limiter, version, rules: new Map(limiter.rules().map((rule) => [rule.rule_id, rule])) };
+    }
+    const rule = this.#listed.rules.get(name);
+    if (rule !== undefined) return rule;
+    const message = `no rule is called "${name}" (a limit is a rate such as "5/minute", or the name of a rule)`;
+    throw errorOf({ code: 'UnknownRule', message, retryable: false });
+  }
+}
+
 /** What a route states: rates, rules as data, and names of rules. */
 class RouteRules {
   #stated;
@@ -29,7 +47,7 @@ class RouteRules {
   #count;
   /** By limiter, and by the template of the route: one function may serve several. */
   #made = new WeakMap();
-  #listed = { limiter: undefined, version: '', rules: new Map() };
+  #listed = new ListedRules();
 
   constructor(limits, { shared, perMethod, count }) {
     this.#stated = Array.isArray(limits) ? limits : [limits];
@@ -93,20 +111,21 @@ class RouteRules {
   }
 
   #found(limiter, name) {
-    // To list the rules takes long, and to ask for their version does not.
-    const { version } = limiter.rulesStatus();
-    if (this.#listed.limiter !== limiter || this.#listed.version !== version) {
-      this.#listed = { limiter, version, rules: new Map(limiter.rules().map((rule) => [rule.rule_id, rule])) };
-    }
-    const rule = this.#listed.rules.get(name);
-    if (rule !== undefined) return rule;
-    const message = `no rule is called "${name}" (a limit at a route is a rate such as "5/minute", or a rule)`;
-    throw errorOf({ code: 'UnknownRule', message, retryable: false });
+    return this.#listed.find(limiter, name);
   }
 }
 
-module.exports = { RouteRules, hasReservations };
+/** Calls the limiter: for these checks, each by the rule at its place. */
+function called(limiter, rules, checks) {
+  if (rules.some(hasReservations)) return limiter.reserveAll(checks);
+  if (checks.length > 1) return limiter.checkAll(checks);
+  const [{ rule, key, ...options }] = checks;
+  const isPlain = options.cost === undefined && options.limit === undefined && options.resource === undefined;
+  return isPlain ? limiter.check(rule, key) : limiter.check(rule, key, options);
+}
 
 function hasReservations({ reservations, algorithm }) {
   return reservations === true || algorithm === 'concurrency';
 }
+
+module.exports = { ListedRules, RouteRules, called };

@@ -21,6 +21,11 @@ const options: RateLimitOptions<Request> = {
 const app = express();
 app.use(forExpress(limiter));
 app.use('/orders', forExpress(limiter, options));
+app.use(forExpress(limiter, {
+  skip: ({ url }) => url === '/health',
+  rules: async ({ headers }) => (headers['x-plan'] === 'gold' ? ['gold'] : ['free']),
+  onDenied: (request, decision, response) => response.writeHead(420).end(decision.rule),
+}));
 app.post('/login', forExpress(limiter, { userId: ({ headers }) => headers.authorization }), (request, response) => {
   response.send(request.ip);
 });
@@ -62,6 +67,7 @@ server.get('/report', async (request) => {
   return { denied, took };
 });
 
+await server.register(forFastify, { limiter, cost: ({ body }) => JSON.stringify(body).length, onDenied: (request, decision) => decision.rule });
 const fastifyLimits = routesOfFastify(() => limiter, { userId: ({ headers }) => headers.authorization, name: 'shop' });
 await server.register(fastifyLimits.plugin);
 server.post('/login', {
