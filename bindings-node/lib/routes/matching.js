@@ -1,0 +1,94 @@
+'use strict';
+
+// The decision of middleware: by the rules that match a request, or by those of them that the application chooses.
+
+const { wrongType } = require('../arguments.js');
+const { HookError, MATCHING_HOOKS, ask, hooksOf, whole } = require('./hooks.js');
+const { Keys } = require('./keys.js');
+const { ListedRules, called } = require('./rules.js');
+
+/** What messages call it. */
+const WHERE = 'middleware';
+
+class Matching {
+  #limiter;
+  #policy;
+  #rules;
+  #listed = new ListedRules();
+
+  constructor(limiter, policy, given) {
+    this.#limiter = limiter;
+    this.#policy = policy;
+    this.#rules = given.rules;
+    this.hooks = hooksOf(Object.fromEntries(MATCHING_HOOKS.map((name) => [name, given[name]])));
+    if (this.#rules === undefined || typeof this.#rules === 'function') return;
+    if (!isNames(this.#rules)) throw wrongType('rules', 'an array of names, or a function', this.#rules);
+    // A name that there is not is refused now.
+    for (const name of this.#rules) this.#find(name);
+  }
+
+  ask(name, request, ...more) {
+    return ask(WHERE, name, this.hooks[name], request, ...more);
+  }
+
+  /**
+   * Decides a request; `undefined` where no rule is to be applied.
+   *
+   * @param {any} asked The request, as `reserveRequest` takes it.
+   * @param {unknown} request As the framework has it.
+   */
+  async decide(asked, request) {
+    if (this.#rules === undefined && this.hooks.cost === undefined) return this.#limiter.reserveRequest(asked);
+    const cost = await this.#costOf(request);
+    const names = await this.#namesOf(request);
+    const rules = [];
+    const checks = [];
+    const add = (rule, key, resource) => {
+      rules.push(rule);
+      checks.push({ rule: rule.rule_id, key, resource, cost: cost ?? rule.cost });
+    };
+    for (const { ruleId, key, resource } of this.#limiter.matchRequest(asked)) {
+      if (names === undefined || names.includes(ruleId)) add(this.#find(ruleId), key, resource);
+    }
+    const hooks = { ...this.hooks, userId: () => asked.userId };
+    const keys = new Keys(hooks, this.#policy, { where: WHERE, args: [request], ...partsOf(asked) });
+    for (const name of names ?? []) {
+      const rule = this.#find(name);
+      if (rule.match === undefined) add(rule, await keys.of(rule));
+    }
+    return checks.length === 0 ? undefined : called(this.#limiter, rules, checks);
+  }
+
+  #find(name) {
+    return this.#listed.find(this.#limiter, name);
+  }
+
+  async #costOf(request) {
+    const { cost } = this.hooks;
+    return typeof cost === 'function' ? whole(WHERE, 'cost', await this.ask('cost', request)) : cost;
+  }
+
+  async #namesOf(request) {
+    if (typeof this.#rules !== 'function') return this.#rules;
+    const names = await ask(WHERE, 'rules', this.#rules, request);
+    if (names === undefined || names === null) return undefined;
+    if (!isNames(names)) throw new HookError(`${WHERE}: rules returned what is no array of names (return \`undefined\` for all rules)`);
+    return names;
+  }
+}
+
+function isNames(value) {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string');
+}
+
+/** What keys are made of. */
+function partsOf({ ip, headers }) {
+  return {
+    peer: ip,
+    forwardedFor: undefined,
+    params: {},
+    header: (name) => headers.find(([other]) => other.toLowerCase() === name)?.[1],
+  };
+}
+
+module.exports = { Matching };
