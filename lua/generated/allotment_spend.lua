@@ -39,23 +39,23 @@ if now < 0 then
 end
 -- An allotment: what the region in charge of a key has lent to this one, and what it last said of the key.
 --
--- State: begun, count, former (how many units were asked for since BEGUN, and in the span before that), asked_at,
--- denied_until and denied_cost (the region in charge denied that cost), contended_until (it lent less than it was asked
--- for), fits_at (when it expects room again), fresh_at (when the key will be as if never seen), ends (when the server
+-- State: begun and five counts (how many units were asked for since BEGUN, and in each quarter of a span before that),
+-- asked_at, denied_until and denied_cost (the region in charge denied that cost), contended_until (it lent less than it was
+-- asked for), fits_at (when it expects room again), fresh_at (when the key will be as if never seen), ends (when the server
 -- forgets all this). Then for each loan: units, valid_until, granted_at. GRANTED_AT is by the clock of the region in
 -- charge, all else by that of this server.
-local HEADER, LOAN, MOST_LOANS = 80, 24, 16
-local key = KEYS[1]
-local begun, count, former, asked_at, denied_until, denied_cost, contended_until, fits_at, fresh_at, ends =
-  now, 0, 0, -LATEST, 0, 0, 0, 0, 0, 0
+local HEADER, LOAN, MOST_LOANS, QUARTERS = 104, 24, 16, 4
+local key, quarter = KEYS[1], span / QUARTERS
+local begun, count, first, second, third, fourth = now, 0, 0, 0, 0, 0
+local asked_at, denied_until, denied_cost, contended_until, fits_at, fresh_at, ends = -LATEST, 0, 0, 0, 0, 0, 0
 local loans = {}
 local state = call('GET', key)
 if state then
   if #state < HEADER or (#state - HEADER) % LOAN > 0 or #state > HEADER + LOAN * MOST_LOANS then
     return { err = BAD_STATE }
   end
-  begun, count, former, asked_at, denied_until, denied_cost, contended_until, fits_at, fresh_at, ends =
-    unpack_numbers('<dddddddddd', state)
+  begun, count, first, second, third, fourth, asked_at, denied_until, denied_cost, contended_until, fits_at, fresh_at, ends =
+    unpack_numbers('<ddddddddddddd', state)
   if not (begun >= 0 and begun <= LATEST and count >= 0 and count < ENDLESS) then return { err = BAD_STATE } end
   for at = HEADER + 1, #state, LOAN do
     loans[#loans + 1], loans[#loans + 2], loans[#loans + 3] = unpack_numbers('<ddd', state, at)
@@ -63,7 +63,8 @@ if state then
 end
 -- After a step of the clock back nothing lasts longer than it may.
 if begun > now then
-  begun, count, former, asked_at, contended_until, ends = now, 0, 0, -LATEST, 0, 0
+  begun, count, first, second, third, fourth = now, 0, 0, 0, 0, 0
+  asked_at, contended_until, ends = -LATEST, 0, 0
   denied_until, fits_at, fresh_at = math.min(denied_until, now + age), 0, 0
   for at = 2, #loans, 3 do loans[at] = math.min(loans[at], now + age) end
 end
@@ -79,13 +80,13 @@ local SPENT, DENIED, ELSEWHERE = 1, 0, 2
 local TRIPS, AHEAD = 4, 50000
 -- A rate at which fewer units are spent before a loan ends is none to lend for.
 local LEAST_SPENT = 10
-local passed = now - begun
-if passed >= span then
-  former = passed < 2 * span and count or 0
-  begun, count = now - passed % span, 0
+local passed = math.floor((now - begun) / quarter)
+begun = begun + passed * quarter
+for _ = 1, math.min(passed, QUARTERS + 1) do
+  count, first, second, third, fourth = 0, count, first, second, third
 end
 count = count + cost
-local rate = (former * (1 - (now - begun) / span) + count) / span
+local rate = (count + first + second + third + fourth * (1 - (now - begun) / quarter)) / span
 
 local left, valid, ended = 0, {}, {}
 for at = 1, #loans, 3 do
@@ -138,8 +139,8 @@ if #loans > 0 then keep = math.max(keep, age + useful) end
 local lasts = ends - now
 local is_lasting = lasts > keep / 2 and lasts <= 2 * keep
 if not is_lasting then ends = now + keep end
-local written = pack('<dddddddddd', begun, count, former, asked_at, denied_until, denied_cost, contended_until, fits_at,
-  fresh_at, ends)
+local written = pack('<ddddddddddddd', begun, count, first, second, third, fourth, asked_at, denied_until, denied_cost,
+  contended_until, fits_at, fresh_at, ends)
 for at = 1, #loans, 3 do written = written .. pack('<ddd', loans[at], loans[at + 1], loans[at + 2]) end
 if is_lasting and state and #written == #state then
   call('SETRANGE', key, '0', written)

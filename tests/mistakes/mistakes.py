@@ -1,10 +1,11 @@
-"""Known mistakes in the Redis driver: what the simulation, or the player of interleavings, has to find, one at a time."""
+"""Known mistakes in the Redis driver, and in how regions lend: what a simulation, or the player of interleavings, has to find,
+one at a time."""
 
 from typing import NamedTuple
 
 
 class Mistake(NamedTuple):
-    """A change of one place in the driver's source that is wrong."""
+    """A change of one place in the source of core that is wrong."""
 
     name: str
     file: str
@@ -18,13 +19,18 @@ INTERLEAVINGS = "redis::drivers::threads::interleavings"
 
 def among_threads(name: str, right: str, wrong: str) -> Mistake:
     """A mistake in how threads take turns to read."""
-    return Mistake(name, "drivers/threads/readers.rs", right, wrong, INTERLEAVINGS)
+    return Mistake(name, "redis/drivers/threads/readers.rs", right, wrong, INTERLEAVINGS)
+
+
+def in_lending(name: str, file: str, right: str, wrong: str) -> Mistake:
+    """A mistake in what regions lend, spend and give back."""
+    return Mistake(name, file, right, wrong, "sequence::tests::lending")
 
 
 MISTAKES = [
     Mistake(
         "a call is sent again after a timeout",
-        "wire/session/ending.rs",
+        "redis/wire/session/ending.rs",
         "self.outcomes.push_back((pending.id, CommandOutcome::Done(Err(failure))));\n            }\n        }\n        is_silent",
         "let redirect = crate::redis::wire::command::Redirect::Unsent(failure, pending.by);\n"
         "                let unexecuted = crate::redis::wire::command::Unexecuted { request: pending.request.clone(), asking: pending.asking, redirect };\n"
@@ -33,26 +39,26 @@ MISTAKES = [
     ),
     Mistake(
         "a call is sent again after a broken connection",
-        "wire/session/ending.rs",
+        "redis/wire/session/ending.rs",
         "            if let About::Requests(bundle, _) = awaited.about {\n                self.fail(&bundle, &failure);",
         "            if let About::Requests(bundle, _) = awaited.about {\n"
         "                self.give_back(bundle, &failure);",
     ),
     Mistake(
         "a call is sent again although a replica answered it, which may have been promoted",
-        "wire/session/replies.rs",
+        "redis/wire/session/replies.rs",
         "                self.fail(&bundle, &failure);\n                return self.retire(&failure);",
         "                self.again(bundle, |_| Redirect::NotOwner(failure.clone()));\n                return self.retire(&failure);",
     ),
     Mistake(
         "the answers of two calls of a bundle are swapped",
-        "wire/session/replies.rs",
+        "redis/wire/session/replies.rs",
         ".zip(values) {",
         ".zip(values.into_iter().rev()) {",
     ),
     Mistake(
         "the place of a call that has ended is given to the next one",
-        "wire/session/ending.rs",
+        "redis/wire/session/ending.rs",
         "        self.is_silent |= is_silent;",
         "        self.is_silent |= is_silent;\n"
         "        self.awaited.retain(|awaited| !matches!(&awaited.about, About::Requests(bundle, _)"
@@ -60,157 +66,157 @@ MISTAKES = [
     ),
     Mistake(
         "the late answer to a call that has ended is delivered",
-        "wire/session/replies.rs",
+        "redis/wire/session/replies.rs",
         "        if !pending.ended {\n            self.outcomes",
         "        if true {\n            self.outcomes",
     ),
     Mistake(
         "the name of an abandoned call is given to another one",
-        "drivers/multiplexer/calls.rs",
+        "redis/drivers/multiplexer/calls.rs",
         "        if withdrawn {\n            self.calls.remove(call);",
         "        if withdrawn || true {\n            self.calls.remove(call);",
     ),
     Mistake(
         "an abandoned call is not taken back from the queue",
-        "wire/session/mod.rs",
+        "redis/wire/session/mod.rs",
         "self.queue.extract_if(.., |pending| pending.id == id)",
         "self.queue.extract_if(.., |_| false)",
     ),
     Mistake(
         "what was packed is sent although its time is up",
-        "wire/session/ending.rs",
+        "redis/wire/session/ending.rs",
         "if self.has_unsent(|pending| pending.by <= now) {",
         "if false {",
     ),
     Mistake(
         "the deadline of a call in the queue is ignored",
-        "wire/session/ending.rs",
+        "redis/wire/session/ending.rs",
         "if pending.by.min(attempt) <= now {",
         "if false {",
     ),
     Mistake(
         "the deadline of a call that waits for a connection is ignored",
-        "drivers/multiplexer/mod.rs",
+        "redis/drivers/multiplexer/mod.rs",
         "        let until = until.min(pending.by);\n",
         "        let until = if let Reason::Connection(_) = reason { until + std::time::Duration::from_secs(3600) } else { until.min(pending.by) };\n",
     ),
     Mistake(
         "calls given back by a connection are queued on it again",
-        "drivers/multiplexer/connections.rs",
+        "redis/drivers/multiplexer/connections.rs",
         "        self.detach(id);\n        while",
         "        while",
     ),
     Mistake(
         "ASKING is not sent",
-        "wire/session/packing.rs",
+        "redis/wire/session/packing.rs",
         "if first.asking {",
         "if false {",
     ),
     Mistake(
         "CROSSSLOT to a bundle is not divided",
-        "wire/session/replies.rs",
+        "redis/wire/session/replies.rs",
         '("CROSSSLOT", _) if is_batch',
         '("CROSSSLOT", _) if is_batch && self.minds_slots',
     ),
     Mistake(
         "NOSCRIPT is delivered as an error",
-        "wire/session/replies.rs",
+        "redis/wire/session/replies.rs",
         '("NOSCRIPT", _) if !whole => {',
         '("NOSCRIPT", _) if false => {',
     ),
     Mistake(
         "a replica is used on",
-        "wire/session/replies.rs",
+        "redis/wire/session/replies.rs",
         '("READONLY" | "MASTERDOWN", _) => {',
         '("READONLY" | "MASTERDOWN", _) if false => {',
     ),
     Mistake(
         "the old primary is used until it fails",
-        "drivers/multiplexer/mod.rs",
+        "redis/drivers/multiplexer/mod.rs",
         "        self.retire_gone(now);\n",
         "",
     ),
     Mistake(
         "a server that a Sentinel names is not asked whether it is a primary",
-        "topology/search.rs",
+        "redis/topology/search.rs",
         "Some(server) if matches!(discovery, Discovery::Sentinel(_)) && !self.learned.knows(&topology) => {",
         "Some(server) if false => {",
     ),
     Mistake(
         "a replica confirms that it is a primary",
-        "topology/search.rs",
+        "redis/topology/search.rs",
         "if is_primary(&role?) {",
         "if role.is_ok() {",
     ),
     Mistake(
         "bundles overtake calls of the same key",
-        "wire/session/packing.rs",
+        "redis/wire/session/packing.rs",
         "open.filter(|&open| Some(open) >= earliest && ",
         "open.filter(|&open| ",
     ),
     Mistake(
         "the circuit breaker opens one failure too late",
-        "connecting/breaker.rs",
+        "redis/connecting/breaker.rs",
         "fetch_add(1, Ordering::Relaxed) + 1 < self.threshold",
         "fetch_add(1, Ordering::Relaxed) < self.threshold",
     ),
     Mistake(
         "every call that a broken connection takes along is a failure for the circuit breaker",
-        "connecting/breaker.rs",
+        "redis/connecting/breaker.rs",
         "if self.threshold == 0 || !self.counts(unanswered, now) {",
         "let _ = self.counts(unanswered, now);\n        if self.threshold == 0 {",
     ),
     Mistake(
         "answers do not reset the count of the circuit breaker",
-        "connecting/breaker.rs",
+        "redis/connecting/breaker.rs",
         "            self.failures.store(0, Ordering::Relaxed);\n        }\n    }\n\n    /// The server did not",
         "        }\n    }\n\n    /// The server did not",
     ),
     Mistake(
         "calls pass an open circuit breaker",
-        "connecting/breaker.rs",
+        "redis/connecting/breaker.rs",
         "        if !self.is_open() {\n            return Ok(());",
         "        if !self.is_open() || self.failures.load(Ordering::Relaxed) % 2 == 0 {\n            return Ok(());",
     ),
     Mistake(
         "an open circuit breaker probes with every call",
-        "connecting/breaker.rs",
+        "redis/connecting/breaker.rs",
         "let probe = !outage.probing && now >= outage.next_probe;",
         "let probe = !outage.probing;",
     ),
     Mistake(
         "the connection is kept when the circuit breaker opens",
-        "drivers/multiplexer/calls.rs",
+        "redis/drivers/multiplexer/calls.rs",
         "            self.connections[connection].channel.session.retire(&errors::unsent(&peer.address));\n            self.detach(connection);",
         "",
     ),
     Mistake(
         "a connection is closed twice",
-        "drivers/multiplexer/connections.rs",
+        "redis/drivers/multiplexer/connections.rs",
         " && !std::mem::replace(&mut connection.is_closing, true)",
         "",
     ),
     Mistake(
         "requests that waited for room are not sent when there is some",
-        "wire/channel.rs",
+        "redis/wire/channel.rs",
         "        self.try_send(now)?;\n        progress\n",
         "        progress\n",
     ),
     Mistake(
         "what the connection does not take at once is not sent later",
-        "drivers/multiplexer/connections.rs",
+        "redis/drivers/multiplexer/connections.rs",
         "            self.orders.push(Order::Serve(id, Need::Watch));\n",
         "",
     ),
     Mistake(
         "the end of the queue is packed without its beginning",
-        "wire/session/mod.rs",
+        "redis/wire/session/mod.rs",
         "self.output.drain(..bytes);",
         "self.output.drain(..bytes.saturating_sub(1));",
     ),
     Mistake(
         "a call whose keys are being moved says that no server answered",
-        "topology/router.rs",
+        "redis/topology/router.rs",
         "NextHop::Fail(errors::slot_moving(request.slot(), from.address()))",
         "NextHop::Fail(errors::out_of_time(left))",
     ),
@@ -243,5 +249,53 @@ MISTAKES = [
         "a thread that may not read ends the turn of the one that does",
         ".then(|| Reading(self))",
         ".then_some(Reading(self))",
+    ),
+    in_lending(
+        "a loan that comes too late is kept, and counts from then on",
+        "regions/allotment.rs",
+        "let is_late = granted > 0.0 && valid_until <= now;",
+        "let (is_late, valid_until) = (false, now + terms.age);",
+    ),
+    in_lending(
+        "a loan lasts from the time of the region in charge, whose clock is another one",
+        "sequence/borrower.rs",
+        "let asked_at = asked_at as f64;",
+        "let asked_at = (asked_at as f64).max(granted_at as f64);",
+    ),
+    in_lending(
+        "what is lent is not charged",
+        "regions/lending.rs",
+        "    check(state, lent);\n",
+        "",
+    ),
+    in_lending(
+        "what is spent stays in the allotment",
+        "regions/allotment.rs",
+        "            loan.units -= taken;\n",
+        "",
+    ),
+    in_lending(
+        "loans that have ended are spent for a while",
+        "regions/allotment.rs",
+        "|loan| loan.valid_until <= now);",
+        "|loan| loan.valid_until + 4.0 * terms.age <= now);",
+    ),
+    in_lending(
+        "of two loans that become one, the later end counts",
+        "regions/allotment.rs",
+        "last.valid_until = last.valid_until.min(valid_until);",
+        "last.valid_until = last.valid_until.max(now + terms.age);",
+    ),
+    in_lending(
+        "what is counted in a window is lent into the next one",
+        "sequence/borrower.rs",
+        "Policy::FixedWindow(_) => self.age.min(rest.reset_after as f64),\n            _ => self.age,",
+        "_ => self.age,",
+    ),
+    in_lending(
+        "a denial holds as long as the region in charge says",
+        "sequence/borrower.rs",
+        "until(wait.min(self.age))",
+        "until(wait)",
     ),
 ]

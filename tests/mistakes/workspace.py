@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-DRIVER = Path("core/src/redis")
+SOURCE = Path("core/src")
 
 
 def copy_to(folder: Path, changed: dict[Path, str] | None = None) -> None:

@@ -196,7 +196,7 @@ ALONE = {
     **each("node", "RateLimiter.reserve()", "signal", "as of a wait"),
     **each("node", "RateLimiter.reserve_all()", "signal", "as of a wait"),
     **each("python", "RateLimitLayer.new()", "app", "middleware is made around the application"),
-    **each("python", "RateLimitLayer.new()", "skip key cost rules on_denied on_decision", "elsewhere limits at routes have them"),
+    **each("python", "RateLimitLayer.new()", "skip key cost rules on_denied on_decision count", "elsewhere limits at routes have them"),
     **each("rust", "RateLimitLayer.new()", "peer", "tower does not say where the server keeps the address"),
     **each("node", "RateLimitLayer.new()", "log", "elsewhere there is one log for all libraries"),
     **each("c", "RateLimiter.match_request() required", "explain", "there are no default arguments"),

@@ -16,7 +16,7 @@ from circles import Imports, faults
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
-DRIVER = Path("core/src/redis")
+SOURCE = Path("core/src")
 
 # With the tests of the crate, which the mistakes are found by.
 CHECK = "cargo check --package sluicegate --lib --profile test --all-features --locked --quiet".split()
@@ -68,13 +68,13 @@ class Mistakes(unittest.TestCase):
 
     def test_they_fit(self) -> None:
         for mistake in self.listed:
-            source = (REPOSITORY / DRIVER / mistake.file).read_text(encoding="utf-8")
+            source = (REPOSITORY / SOURCE / mistake.file).read_text(encoding="utf-8")
             self.assertEqual(source.count(mistake.right), 1, mistake.name)
 
     def test_they_compile(self) -> None:
         sources: dict[Path, str] = {}
         for mistake in self.listed:
-            path = DRIVER / mistake.file
+            path = SOURCE / mistake.file
             source = sources.get(path) or (REPOSITORY / path).read_text(encoding="utf-8")
             self.assertEqual(source.count(mistake.right), 1, f"{mistake.name}: overlaps another mistake")
             sources[path] = source.replace(mistake.right, mistake.wrong)

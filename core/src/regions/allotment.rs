@@ -9,6 +9,7 @@ const LEAST_SPENT: f64 = 10.0;
 const TRIPS: f64 = 4.0;
 const AHEAD: f64 = 50_000.0;
 const MOST_LOANS: usize = 16;
+const QUARTERS: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Loan {
@@ -54,8 +55,8 @@ pub(crate) struct Spent {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Allotment {
     begun: f64,
-    count: f64,
-    former: f64,
+    /// Since it began, and in each quarter of a span before that.
+    counts: [f64; QUARTERS + 1],
     asked_at: f64,
     denied_until: f64,
     denied_cost: f64,
@@ -69,8 +70,7 @@ impl Allotment {
     pub(crate) fn fresh(now: f64) -> Self {
         Self {
             begun: now,
-            count: 0.0,
-            former: 0.0,
+            counts: [0.0; QUARTERS + 1],
             asked_at: -(LATEST as f64),
             denied_until: 0.0,
             denied_cost: 0.0,
@@ -95,13 +95,17 @@ impl Allotment {
     }
 
     fn rate(&mut self, now: f64, cost: f64, span: f64) -> f64 {
-        let passed = now - self.begun;
-        if passed >= span {
-            self.former = if passed < 2.0 * span { self.count } else { 0.0 };
-            (self.begun, self.count) = (now - passed % span, 0.0);
+        let quarter = span / QUARTERS as f64;
+        let passed = ((now - self.begun) / quarter).floor();
+        self.begun += passed * quarter;
+        for _ in 0..(passed as usize).min(self.counts.len()) {
+            self.counts.rotate_right(1);
+            self.counts[0] = 0.0;
         }
-        self.count += cost;
-        (self.former * (1.0 - (now - self.begun) / span) + self.count) / span
+        let [count, whole @ .., last] = &mut self.counts;
+        *count += cost;
+        let whole = whole.iter().fold(*count, |sum, count| sum + count);
+        (whole + *last * (1.0 - (now - self.begun) / quarter)) / span
     }
 
     pub(crate) fn spend(&mut self, now: f64, cost: f64, terms: &LoanTerms) -> Spent {

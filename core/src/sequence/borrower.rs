@@ -18,7 +18,7 @@ use crate::time::clock::LATEST;
 /// Between two requests for a loan.
 const PACE: f64 = 20_000.0;
 /// The rate is taken over the time that a loan lasts, and over this at least.
-const LEAST_SPAN: f64 = 500_000.0;
+const LEAST_SPAN: f64 = 2_000_000.0;
 /// After a loan of less than was asked for, all are small for so long, and for so many trips.
 const LEAST_CONTENTION: f64 = 1_000_000.0;
 const TRIPS: f64 = 4.0;
@@ -191,17 +191,27 @@ impl Borrower {
         let state = self.policy.parse(numbers, cost + lent.max(1.0));
         let state =
             state.filter(|state| !self.policy.is_ahead(state, now) && (0.0..=asked.0).contains(&lent));
-        let mut state = state.ok_or_else(|| unexpected("its state makes no sense"))?;
-        let apply = |state: &mut State, op, cost, fits| {
-            self.policy.apply(state, Demand { op, cost, now }, fits, true)
-        };
-        let outcome = own.map(|cost| apply(&mut state, Op::Check, cost, is_granted));
+        let state = state.ok_or_else(|| unexpected("its state makes no sense"))?;
+        Ok(self.follow(state, (lent, now), own.map(|cost| (cost, is_granted)), asked))
+    }
+
+    /// What follows from a state as it was before the region in charge lent of it, at `now`, and granted a call or not.
+    pub(crate) fn follow(
+        &self,
+        mut state: State,
+        (lent, now): (f64, Micros),
+        own: Option<(f64, bool)>,
+        asked: (f64, Micros),
+    ) -> (Deposit, Option<Outcome>) {
+        let mut apply =
+            |op, cost, fits: bool| self.policy.apply(&mut state, Demand { op, cost, now }, fits, true);
+        let own = own.map(|(cost, is_granted)| (cost, apply(Op::Check, cost, is_granted)));
         if lent > 0.0 {
-            apply(&mut state, Op::Check, lent, true);
+            apply(Op::Check, lent, true);
         }
         let has_room = self.policy.fits(&state, now, 1.0);
-        let rest = apply(&mut state, Op::Peek, 1.0, has_room);
-        Ok((self.said((lent, now), own.zip(outcome), rest.figures, asked), outcome))
+        let rest = self.policy.apply(&mut state, Demand { op: Op::Peek, cost: 1.0, now }, has_room, true);
+        (self.said((lent, now), own, rest.figures, asked), own.map(|(_, outcome)| outcome))
     }
 
     /// The same in the words of an allotment.

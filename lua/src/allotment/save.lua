@@ -5,8 +5,8 @@ if #loans > 0 then keep = math.max(keep, age + useful) end
 local lasts = ends - now
 local is_lasting = lasts > keep / 2 and lasts <= 2 * keep
 if not is_lasting then ends = now + keep end
-local written = pack('<dddddddddd', begun, count, former, asked_at, denied_until, denied_cost, contended_until, fits_at,
-  fresh_at, ends)
+local written = pack('<ddddddddddddd', begun, count, first, second, third, fourth, asked_at, denied_until, denied_cost,
+  contended_until, fits_at, fresh_at, ends)
 for at = 1, #loans, 3 do written = written .. pack('<ddd', loans[at], loans[at + 1], loans[at + 2]) end
 if is_lasting and state and #written == #state then
   call('SETRANGE', key, '0', written)

@@ -10,13 +10,13 @@ local SPENT, DENIED, ELSEWHERE = 1, 0, 2
 local TRIPS, AHEAD = 4, 50000
 -- A rate at which fewer units are spent before a loan ends is none to lend for.
 local LEAST_SPENT = 10
-local passed = now - begun
-if passed >= span then
-  former = passed < 2 * span and count or 0
-  begun, count = now - passed % span, 0
+local passed = math.floor((now - begun) / quarter)
+begun = begun + passed * quarter
+for _ = 1, math.min(passed, QUARTERS + 1) do
+  count, first, second, third, fourth = 0, count, first, second, third
 end
 count = count + cost
-local rate = (former * (1 - (now - begun) / span) + count) / span
+local rate = (count + first + second + third + fourth * (1 - (now - begun) / quarter)) / span
 
 local left, valid, ended = 0, {}, {}
 for at = 1, #loans, 3 do

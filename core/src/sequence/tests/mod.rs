@@ -4,6 +4,7 @@ mod allotment;
 mod calendar;
 mod compensations;
 mod histories;
+mod lending;
 mod recorded;
 mod server;
 
