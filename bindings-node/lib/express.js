@@ -31,7 +31,7 @@ const { holdFor, routeRequest } = require('./routes/node.js');
  *
  * @template {IncomingMessage} [Request=IncomingMessage]
  * @param {RateLimiter} limiter
- * @param {RateLimitOptions<Request> & MatchingHooks<Request, ExpressDenied<Request>>} [options]
+ * @param {RateLimitOptions<Request> & MatchingHooks<Request, ServerResponse, ExpressDenied<Request>>} [options]
  * @returns {ExpressMiddleware<Request>}
  */
 function rateLimit(limiter, options) {
@@ -105,7 +105,7 @@ async function limitedBy(route, asked, response, next) {
   else if (isAnswered) {
     response.statusCode = status;
     response.end(body);
-  } else holdFor(route, ruling, request, response);
+  } else holdFor(route, ruling.held, request, response);
   return isAnswered;
 }
 

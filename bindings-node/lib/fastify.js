@@ -15,7 +15,7 @@
  * Options of the plugin. Without `log`, the request's own logger receives the errors.
  *
  * @typedef {RateLimitOptions<FastifyRequest>
- *   & MatchingHooks<FastifyRequest, [request: FastifyRequest, decision: Decision, reply: FastifyReply]>
+ *   & MatchingHooks<FastifyRequest, FastifyReply, [request: FastifyRequest, decision: Decision, reply: FastifyReply]>
  *   & { limiter: RateLimiter }} FastifyRateLimitOptions
  */
 
@@ -64,7 +64,7 @@ const rateLimit = async (fastify, { limiter, ...options }) => {
     const report = reportTo(request, options.log);
     const { raw, originalUrl: target } = request;
     // `rewriteUrl` changes what is routed by.
-    const ruling = await judge(request, raw, reply.raw, { target, otherTargets: [raw.url ?? target], ignoreCase }, report);
+    const ruling = await judge(request, raw, reply.raw, { judged: reply, target, otherTargets: [raw.url ?? target], ignoreCase }, report);
     reply.headers(ruling.headers);
     if (ruling.status === undefined) return;
     const payload = ruling.answer ? await ruling.answer(reply.code(ruling.status)) : ruling.body;
@@ -144,7 +144,7 @@ async function isAnswered(route, asked, reply) {
   if (decision !== undefined) Object.assign(request, { rateLimit: decision, reservation: held });
   reply.headers(untyped(headers));
   if (status === undefined) {
-    holdFor(route, ruling, request.raw, reply.raw, reply, report);
+    holdFor(route, held, request.raw, reply.raw, reply, report);
     return false;
   }
   if (decision === undefined || !route.hooks.onDenied) throw rateLimited(ruling);

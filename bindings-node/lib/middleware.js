@@ -6,13 +6,13 @@
 
 const { boolean, optional, options, wrongType } = require('./arguments.js');
 const { invalidArgument } = require('./error.js');
-const { holdDuring } = require('./inflight.js');
 const native = require('./native.js');
 const { POLICY, clientOf, decided, finder, policyOf, undecided, untyped } = require('./policy.js');
 const { headersOf } = require('./raw.js');
 
-const { MATCHING_HOOKS } = require('./routes/hooks.js');
+const { MATCHING_HOOKS, isKept } = require('./routes/hooks.js');
 const { Matching } = require('./routes/matching.js');
+const { holdFor } = require('./routes/node.js');
 
 const OPTIONS = new Set(['userId', 'apiKey', 'ignoreCase', 'rules', ...MATCHING_HOOKS, ...POLICY]);
 
@@ -40,7 +40,7 @@ function judgeBy(limiter, given) {
     request.rateLimit = held;
     if (held.id !== undefined) {
       request.reservation = held;
-      holdDuring(held, raw, response, { maxLeaseSeconds: policy.maxLeaseSeconds, log, warn });
+      holdFor({ policy, isKept: (...answer) => isKept(matching.hooks, ...answer) }, held, raw, response, route.judged, { log, warn });
     }
     return told(matching, held, request, policy);
   };

@@ -127,6 +127,7 @@
  * Functions of middleware, which may be async. One that throws, or answers what it may not, is an error that names it.
  *
  * @template Request
+ * @template Response
  * @template {unknown[]} Denied
  * @typedef {object} MatchingHooks
  * @property {((request: Request) => Later<boolean | undefined>) | undefined} [skip] `true` exempts the request, before anything
@@ -140,6 +141,8 @@
  * @property {((...args: Denied) => unknown) | undefined} [onDenied] Answers a request that is denied, in place of 429 and
  *   problem details.
  * @property {((request: Request, decision: Decision) => unknown) | undefined} [onDecision] Receives every decision.
+ * @property {'all' | 'failures' | 'successes' | ((response: Response) => boolean) | undefined} [count] What is charged of what is
+ *   reserved, which rules with `"reservations": true` are: all, or what the answer says. Default: `all`.
  */
 
 /**

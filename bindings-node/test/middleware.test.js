@@ -204,6 +204,20 @@ everywhere('exceptions, costs and an answer of its own', async (open) => {
   assert.equal(wrong.body, 'HookError: middleware: cost returned 0 (return a whole number from 1 on; `skip` exempts requests)');
 });
 
+everywhere('what is reserved is charged by the outcome', async (open) => {
+  const rules = [rule('all', 'global', {}, { reservations: true, window_start: undefined })];
+  const limiter = await RateLimiter.connect('memory://', { rules });
+  const get = await open({ count: 'failures' }, limiter);
+  const left = () => limiter.peek('all', 'global').then(({ remaining }) => remaining);
+  for (let at = 0; at < 3; at++) assert.equal((await get('/')).status, 200);
+  assert.equal(await left(), 2);
+  await get('/broken');
+  assert.equal(await left(), 1);
+  const judging = await open({ count: (response) => response.getHeader('x') !== undefined }, limiter);
+  await judging('/broken');
+  assert.equal(await left(), 1);
+});
+
 test('NODE_DEBUG says what rules in shadow would deny', async () => {
   const env = { ...process.env, NODE_DEBUG: 'sluicegate' };
   const { stderr } = await promisify(execFile)(process.execPath, [join(__dirname, 'shadow.js')], { env });
@@ -231,6 +245,7 @@ everywhere('options are checked before any request', async (open) => {
     [{ maxLeaseSeconds: '1' }, { name: 'TypeError', message: 'maxLeaseSeconds: must be a number, not string' }],
     [{ headers: 'none' }, { code: 'InvalidArgument', message: /^style: / }],
     [{ userId: 'alice' }, { name: 'TypeError', message: 'userId: must be a function, not string' }],
+    [{ count: 'failures' }, { code: 'InvalidRule', message: /^count by the outcome needs rules with reservations/ }],
     [{ rules: ['plam'] }, { code: 'UnknownRule' }],
     [{ rules: 'users' }, { name: 'TypeError' }],
     [{ skip: true }, { name: 'TypeError', message: 'skip: must be a function, not boolean' }],

@@ -16,10 +16,10 @@ export type RateLimitOptions<Request> = import("./types.js").RateLimitOptions<Re
  *
  * @template {IncomingMessage} [Request=IncomingMessage]
  * @param {RateLimiter} limiter
- * @param {RateLimitOptions<Request> & MatchingHooks<Request, ExpressDenied<Request>>} [options]
+ * @param {RateLimitOptions<Request> & MatchingHooks<Request, ServerResponse, ExpressDenied<Request>>} [options]
  * @returns {ExpressMiddleware<Request>}
  */
-export function rateLimit<Request extends IncomingMessage = IncomingMessage>(limiter: RateLimiter, options?: RateLimitOptions<Request> & MatchingHooks<Request, ExpressDenied<Request>>): ExpressMiddleware<Request>;
+export function rateLimit<Request extends IncomingMessage = IncomingMessage>(limiter: RateLimiter, options?: RateLimitOptions<Request> & MatchingHooks<Request, ServerResponse, ExpressDenied<Request>>): ExpressMiddleware<Request>;
 /**
  * Makes limits for routes of Express 4 and 5. What it answers is called with a rate (`'5/minute'`), the name of a rule, a rule, or an
  * array of them, which are decided together, and with options of the route; it answers middleware, for routes and routers.
@@ -35,12 +35,12 @@ export function rateLimit<Request extends IncomingMessage = IncomingMessage>(lim
 export function routeLimits<Request extends IncomingMessage = ExpressRequest>(limiter: LimiterOf<[Request]>, defaults?: RouteDefaults<[Request], ServerResponse, ExpressDenied<Request>>): (limits: Stated, options?: RouteLimitOptions<[Request], ServerResponse, ExpressDenied<Request>>) => ExpressMiddleware<Request>;
 import type { IncomingMessage } from 'node:http';
 import type { RateLimiter } from './index.js';
+import type { ServerResponse } from 'node:http';
 import type { ExpressDenied } from './types.js';
 import type { MatchingHooks } from './types.js';
 import type { ExpressMiddleware } from './types.js';
 import type { ExpressRequest } from './express-request.js';
 import type { LimiterOf } from './types.js';
-import type { ServerResponse } from 'node:http';
 import type { RouteDefaults } from './types.js';
 import type { Stated } from './types.js';
 import type { RouteLimitOptions } from './types.js';

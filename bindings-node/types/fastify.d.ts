@@ -6,7 +6,7 @@ export type RateLimitOptions<Request> = import("./types.js").RateLimitOptions<Re
 /**
  * Options of the plugin. Without `log`, the request's own logger receives the errors.
  */
-export type FastifyRateLimitOptions = RateLimitOptions<FastifyRequest> & MatchingHooks<FastifyRequest, [request: FastifyRequest, decision: Decision, reply: FastifyReply]> & {
+export type FastifyRateLimitOptions = RateLimitOptions<FastifyRequest> & MatchingHooks<FastifyRequest, FastifyReply, [request: FastifyRequest, decision: Decision, reply: FastifyReply]> & {
     limiter: RateLimiter;
 };
 /**
@@ -51,8 +51,8 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions>;
  */
 export function routeLimits(limiter: LimiterOf<[FastifyRequest]>, defaults?: RouteDefaults<[FastifyRequest], FastifyReply, [request: FastifyRequest, decision: Decision, reply: FastifyReply]>): FastifyRouteLimits;
 import type { FastifyRequest } from 'fastify';
-import type { Decision } from './index.js';
 import type { FastifyReply } from 'fastify';
+import type { Decision } from './index.js';
 import type { MatchingHooks } from './types.js';
 import type { RateLimiter } from './index.js';
 import type { RouteLimitOptions } from './types.js';

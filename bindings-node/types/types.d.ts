@@ -202,7 +202,7 @@ export type RouteHooks<Args extends unknown[], Response, Denied extends unknown[
 /**
  * Functions of middleware, which may be async. One that throws, or answers what it may not, is an error that names it.
  */
-export type MatchingHooks<Request, Denied extends unknown[]> = {
+export type MatchingHooks<Request, Response, Denied extends unknown[]> = {
     /**
      * `true` exempts the request, before anything
      * else is asked.
@@ -232,6 +232,11 @@ export type MatchingHooks<Request, Denied extends unknown[]> = {
      * Receives every decision.
      */
     onDecision?: ((request: Request, decision: Decision) => unknown) | undefined;
+    /**
+     * What is charged of what is
+     * reserved, which rules with `"reservations": true` are: all, or what the answer says. Default: `all`.
+     */
+    count?: "all" | "failures" | "successes" | ((response: Response) => boolean) | undefined;
 };
 /**
  * A rate such as `5/minute`, the name of a rule, a rule, or several of them, which are decided together.

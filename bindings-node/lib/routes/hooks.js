@@ -15,7 +15,7 @@ const NUMBERS = ['cost', 'limit'];
 const HOOKS = ['key', 'userId', 'skip', 'onDenied', 'onDecision', ...NUMBERS, ...Object.keys(WORDS)];
 
 /** Those of middleware, besides what it finds in requests. */
-const MATCHING_HOOKS = ['key', 'skip', 'cost', 'onDenied', 'onDecision'];
+const MATCHING_HOOKS = ['key', 'skip', 'cost', 'count', 'onDenied', 'onDecision'];
 
 /** A function of the application did not do what it has to. The message names route and function, and never a key. */
 class HookError extends Error {

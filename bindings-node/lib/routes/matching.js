@@ -3,9 +3,10 @@
 // The decision of middleware: by the rules that match a request, or by those of them that the application chooses.
 
 const { wrongType } = require('../arguments.js');
+const { errorOf } = require('../error.js');
 const { HookError, MATCHING_HOOKS, ask, hooksOf, whole } = require('./hooks.js');
 const { Keys } = require('./keys.js');
-const { ListedRules, called } = require('./rules.js');
+const { ListedRules, called, hasReservations } = require('./rules.js');
 
 /** What messages call it. */
 const WHERE = 'middleware';
@@ -21,6 +22,10 @@ class Matching {
     this.#policy = policy;
     this.#rules = given.rules;
     this.hooks = hooksOf(Object.fromEntries(MATCHING_HOOKS.map((name) => [name, given[name]])));
+    if (this.hooks.count !== 'all' && !limiter.rules().some(hasReservations)) {
+      const message = 'count by the outcome needs rules with reservations (add "reservations": true to a rule)';
+      throw errorOf({ code: 'InvalidRule', message, retryable: false });
+    }
     if (this.#rules === undefined || typeof this.#rules === 'function') return;
     if (!isNames(this.#rules)) throw wrongType('rules', 'an array of names, or a function', this.#rules);
     // A name that there is not is refused now.

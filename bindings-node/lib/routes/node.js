@@ -3,7 +3,8 @@
 // What limits at routes do with requests and responses of Node.
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
-/** @import { Route, RouteRequest, Ruling } from './deciding.js' */
+/** @import { Reservation } from '../reservation.js' */
+/** @import { RouteRequest } from './deciding.js' */
 
 const { holdDuring } = require('../inflight.js');
 const { headersOf } = require('../raw.js');
@@ -28,20 +29,19 @@ function routeRequest(raw, known) {
 }
 
 /**
- * Holds what is reserved for a request until its response is over, and charges it or gives it back then. `judged` is what
- * a function of the application judges the answer by.
+ * Holds what is reserved for a request until its response is over, and charges it or gives it back then, as `isKept`
+ * says of the answer and its status.
  *
- * @param {Route} route
- * @param {Ruling} ruling
+ * @param {{ isKept(judged: unknown, status: number): boolean, policy: { maxLeaseSeconds: number, log: Function, warn: Function } }} route
+ * @param {Reservation | undefined} held
  * @param {IncomingMessage} raw
  * @param {ServerResponse} response
- * @param {unknown} [judged]
+ * @param {unknown} [judged] What a function of the application judges the answer by.
  * @param {{ log: Function, warn: Function }} [report]
  */
-function holdFor(route, { held }, raw, response, judged = response, report = route.policy) {
+function holdFor(route, held, raw, response, judged = response, { log, warn } = route.policy) {
   if (held === undefined) return;
   const isKept = () => route.isKept(judged, response.headersSent ? response.statusCode : BROKEN);
-  const { log, warn } = report;
   holdDuring(held, raw, response, { maxLeaseSeconds: route.policy.maxLeaseSeconds, log, warn, isKept });
 }
 

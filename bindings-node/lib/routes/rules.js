@@ -128,4 +128,4 @@ function hasReservations({ reservations, algorithm }) {
   return reservations === true || algorithm === 'concurrency';
 }
 
-module.exports = { ListedRules, RouteRules, called };
+module.exports = { ListedRules, RouteRules, called, hasReservations };
