@@ -32,6 +32,13 @@ RULES: list[dict[str, Any]] = [
         "match": {"path_pattern": "/jobs/*"},
     },
     {"rule_id": "free", "rate": "1/hour"},
+    {
+        "rule_id": "guesses",
+        "rate": "1/hour",
+        "reservations": True,
+        "identifier_type": "global",
+        "match": {"path_pattern": "/guess"},
+    },
 ]
 ALICE, BOB = ("X-User", "alice"), ("X-User", "bob")
 Start = Callable[..., Site]
@@ -51,7 +58,7 @@ class SignedIn:
 
 def answer(request: Any, **_: Any) -> Any:
     decision = getattr(request, "rate_limit", None)
-    return JsonResponse({"rule": decision and decision.rule})
+    return JsonResponse({"rule": decision and decision.rule}, status=int(request.headers.get("X-Answer", 200)))
 
 
 def failing(request: Any) -> Any:
@@ -75,6 +82,7 @@ URLS = [
     route("orders/<item>", answer),
     route("login", answer),
     route("keys", answer),
+    route("guess", answer),
     route("jobs/failing", failing),
     route("jobs/streaming", streaming),
     route("jobs/plain", answer),
@@ -154,6 +162,14 @@ def test_functions_of_the_application(start: Start) -> None:
     own = site.ask("GET", "/orders/1", red)
     assert own.body == b"own orders" and own.header("Retry-After") == "3600"
     assert statuses(site, "/orders/1", 2, red, ("X-Probe", "1")) == [200] * 2
+
+
+def test_counting_by_the_outcome(start: Start) -> None:
+    site = start(count="failures")
+    asked = [site.ask("GET", "/guess", ("X-Answer", answer)).status for answer in ("200", "401", "200")]
+    assert asked == [200, 401, 429]
+    # An exception is a failure.
+    assert start(count="successes").ask("GET", "/guess", ("X-Answer", "what")).status == 500
 
 
 def test_rules_by_name(start: Start) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from web import FRAMEWORKS, Limits, Site
 
-from sluicegate import AsyncRateLimiter, RateLimiter, UnknownRuleError, asgi, wsgi
+from sluicegate import AsyncRateLimiter, InvalidRuleError, RateLimiter, UnknownRuleError, asgi, wsgi
 
 RULES: list[dict[str, Any]] = [
     {"rule_id": "all", "rate": "100/hour", "identifier_type": "global", "match": {}, "cost": 2},
@@ -146,6 +147,38 @@ def test_places_are_held_by_name_too(serve: Serve, redis_url: str) -> None:
     assert statuses(site, "/", 5) == [200] * 5
 
 
+LOGIN = {
+    "rule_id": "login",
+    "algorithm": "fixed_window",
+    "limit": 2,
+    "window_size_seconds": 86400,
+    "reservations": True,
+    "identifier_type": "user_id",
+    "match": {"path_pattern": "/login"},
+}
+
+
+@pytest.mark.parametrize(
+    ("count", "answers", "expected"),
+    [
+        ("failures", [200, 401, 200, 403, 401], [200, 401, 200, 403, 429]),
+        ("successes", [500, 200, 500, 200, 200], [500, 200, 500, 200, 429]),
+        (lambda response: response.status_code == 201 and response.headers["x-mine"] == "1", [200, 201, 201, 201], [200, 201, 201, 429]),
+        ("all", [200, 401, 200], [200, 401, 429]),
+    ],
+)
+def test_counting_by_the_outcome(serve: Serve, count: Any, answers: list[int], expected: list[int]) -> None:
+    site = serve(rules_of_limiter=[LOGIN], count=count)
+    assert [site.ask("POST", "/login", ALICE, ("X-Answer", str(status))).status for status in answers] == expected
+
+
+def test_guesses_at_the_same_time_do_not_pass_together(serve: Serve, redis_url: str) -> None:
+    site = serve(redis_url, rules_of_limiter=[LOGIN], count="failures")
+    with ThreadPoolExecutor(20) as pool:
+        got = pool.map(lambda _: site.ask("POST", "/login", ALICE, ("X-Answer", "401")).status, range(20))
+        assert sorted(got) == [401] * 2 + [429] * 18
+
+
 def test_an_answer_of_its_own(serve: Serve) -> None:
     site = serve(on_denied=own_answer)
     assert statuses(site, "/orders/1", 2, ALICE) == [200, 200]
@@ -203,6 +236,7 @@ def test_what_no_rule_can_match_is_refused_as_ever(serve: Serve) -> None:
         ({"skip": "x"}, "skip must be a function, not str"),
         ({"cost": "1"}, "cost must be a function or an int, not str"),
         ({"rules": "free"}, "rules must be a list of names, or a function, not str"),
+        ({"count": 5}, "count must be a str, not int"),
         ({"rules": [5]}, "rules must be a list of names, or a function, not list"),
         ({"on_denied": 5}, "on_denied must be a function, not int"),
     ],
@@ -219,6 +253,9 @@ def test_names_are_known_at_the_start() -> None:
     with RateLimiter("memory://", rules=RULES) as limiter:
         with pytest.raises(UnknownRuleError, match='no rule is called "nobody"'):
             wsgi.RateLimitMiddleware(None, limiter, rules=["nobody"])  # type: ignore[arg-type]
+        # Every request would count.
+        with pytest.raises(InvalidRuleError, match="count by the outcome needs rules with reservations"):
+            wsgi.RateLimitMiddleware(None, limiter, count="failures")  # type: ignore[arg-type]
 
     async def main() -> None:
         async with AsyncRateLimiter.connect("memory://", rules=RULES) as limiter:

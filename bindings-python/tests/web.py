@@ -20,6 +20,7 @@ from sluicegate import AsyncRateLimiter, RateLimiter, asgi, wsgi
 
 LONGEST_WAIT = 30
 METHODS = ["GET", "HEAD", "POST"]
+OWN_HEADERS = {"RateLimit": "mine", "X-Mine": "1"}
 MINUTE = {"algorithm": "gcra", "window_size_seconds": 60}
 RULES: list[dict[str, Any]] = [
     {
@@ -216,7 +217,7 @@ def starlette(limits: Limits) -> Iterator[Site]:
             yield
 
     async def answer(request: Any) -> Any:
-        return JSONResponse(_seen(request.url.path, request.scope), headers={"RateLimit": "mine", "X-Mine": "1"})
+        return JSONResponse(_seen(request.url.path, request.scope), _asked_for(request), OWN_HEADERS)
 
     routes = [Route("/{path:path}", answer, methods=METHODS)]
     app = applications.Starlette(routes=routes, lifespan=lifespan)
@@ -238,7 +239,7 @@ def fastapi(limits: Limits) -> Iterator[Site]:
     app.add_middleware(asgi.RateLimitMiddleware, limiter=_limiter_of, user_id=_user_of_scope, **limits.middleware)
 
     async def answer(path: str, request: Any) -> Any:
-        return module.responses.JSONResponse(_seen(path, request.scope), headers={"RateLimit": "mine", "X-Mine": "1"})
+        return module.responses.JSONResponse(_seen(path, request.scope), _asked_for(request), OWN_HEADERS)
 
     # It passes what has this type, which only this function knows.
     answer.__annotations__["request"] = module.Request
@@ -257,7 +258,7 @@ def flask_application() -> Any:
     @app.route("/", defaults={"path": ""}, methods=METHODS)
     @app.route("/<path:path>", methods=METHODS)
     def answer(path: str) -> Any:
-        return _seen(path, request.environ), {"RateLimit": "mine", "X-Mine": "1"}
+        return _seen(path, request.environ), _asked_for(request), OWN_HEADERS
 
     return app
 
@@ -296,9 +297,14 @@ def _urls() -> Any:
     from django.urls import re_path
 
     def answer(request: Any) -> Any:
-        return JsonResponse(_seen(request.path, request.META), headers={"RateLimit": "mine", "X-Mine": "1"})
+        return JsonResponse(_seen(request.path, request.META), status=_asked_for(request), headers=OWN_HEADERS)
 
     return type("urls", (), {"urlpatterns": [re_path("", answer)]})
+
+
+def _asked_for(request: Any) -> int:
+    """The status that an application is asked to answer with."""
+    return int(request.headers.get("X-Answer", 200))
 
 
 def _seen(path: str, found: Any) -> dict[str, Any]:

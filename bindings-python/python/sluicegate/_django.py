@@ -11,7 +11,7 @@ from django.core.exceptions import (  # type: ignore[import-untyped]
     MiddlewareNotUsed,
     PermissionDenied,
 )
-from django.http import Http404, HttpRequest  # type: ignore[import-untyped]
+from django.http import Http404, HttpRequest, HttpResponse  # type: ignore[import-untyped]
 from django.http.response import HttpResponseBase  # type: ignore[import-untyped]
 from django.utils.module_loading import import_string  # type: ignore[import-untyped]
 
@@ -26,7 +26,7 @@ from ._routes.matching import MatchedRequest, Matching
 
 _POLICY = {"trusted_proxies": 0, "headers": "ietf", "on_error": "admit", "ignore_case": False, "max_lease_seconds": 3600}
 _HOOKS = ("skip", "key", "cost", "rules", "on_denied", "on_decision")
-_OTHERS = ("limiter", "enabled", "user_id", "api_key")
+_OTHERS = ("limiter", "enabled", "user_id", "api_key", "count")
 # What may be a function, which settings name by its path.
 _FUNCTIONS = ("limiter", "user_id", *(name for name in _HOOKS if name != "rules"))
 
@@ -57,7 +57,7 @@ class SluicegateMiddleware:
         self._api_key_header = header_name(api_key) if isinstance(api_key, str) else None
         self._policy = Policy(**{name: options.get(name, default) for name, default in _POLICY.items()})
         hooks = {name: options.get(name) for name in _HOOKS}
-        self._matching = Matching(self._policy, **hooks, passing=(Http404, PermissionDenied))
+        self._matching = Matching(self._policy, **hooks, count=options.get("count", "all"), passing=(Http404, PermissionDenied))
         if not callable(self._limiter):
             check_limiter(self._limiter)
             self._matching.ensure_known(self._limiter)
@@ -72,13 +72,30 @@ class SluicegateMiddleware:
             response = self._get_response(request)
         except BaseException:
             if flight is not None:
-                flight.end()
+                flight.end(is_kept=self._is_kept(HttpResponse(status=500)))
             raise
         for name, value in verdict.headers:
             response[name] = value
         if flight is not None:
-            _end_with(response, flight)
+            self._end_with(response, flight)
         return response
+
+    def _is_kept(self, response: HttpResponseBase) -> bool:
+        return self._matching.hooks.is_kept(response, response.status_code)
+
+    def _end_with(self, response: HttpResponseBase, flight: InFlight) -> None:
+        """What is streamed is over when the server closes the response."""
+        if not response.streaming:
+            return flight.end(is_kept=self._is_kept(response))
+        close = response.close
+
+        def close_and_end() -> None:
+            try:
+                close()
+            finally:
+                flight.end(is_kept=self._is_kept(response))
+
+        response.close = close_and_end
 
     def _found(self, request: HttpRequest) -> Any:
         if not callable(self._limiter):
@@ -111,21 +128,6 @@ def _paths(request: HttpRequest) -> tuple[str, list[str]]:
     if hasattr(request, "environ"):
         return environ_paths(request.environ)
     return scope_paths(request.scope, own_root_path(None))
-
-
-def _end_with(response: HttpResponseBase, flight: InFlight) -> None:
-    """What is streamed is over when the server closes the response."""
-    if not response.streaming:
-        return flight.end()
-    close = response.close
-
-    def close_and_end() -> None:
-        try:
-            close()
-        finally:
-            flight.end()
-
-    response.close = close_and_end
 
 
 def _options() -> dict[str, Any]:

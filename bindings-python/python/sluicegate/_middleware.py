@@ -66,10 +66,7 @@ class Policy:
         ensure("on_error", "a str", self.on_error, isinstance(self.on_error, str))
         if self.trusted_proxies < 0:
             raise InvalidArgumentError("trusted_proxies must be 0 or more")
-        is_number = isinstance(self.max_lease_seconds, (int, float)) and not isinstance(self.max_lease_seconds, bool)
-        ensure("max_lease_seconds", "a number", self.max_lease_seconds, is_number)
-        if not 0 < self.max_lease_seconds < inf:
-            raise InvalidArgumentError(f"max_lease_seconds {self.max_lease_seconds}: must be above 0 and finite")
+        ensure_seconds("max_lease_seconds", self.max_lease_seconds)
         if self.on_error not in ("admit", "deny", "raise"):
             raise InvalidArgumentError('on_error must be "admit", "deny" or "raise"')
         # An unknown style is refused now rather than with the first request.
@@ -105,6 +102,13 @@ def ensure(name: str, wanted: str, value: object, is_so: bool) -> None:
     """Refuses an argument of the wrong type."""
     if not is_so:
         raise TypeError(f"{name} must be {wanted}, not {type(value).__name__}")
+
+
+def ensure_seconds(name: str, value: object) -> None:
+    """Refuses what is no length of time."""
+    ensure(name, "a number", value, isinstance(value, (int, float)) and not isinstance(value, bool))
+    if not 0 < value < inf:  # type: ignore[operator]
+        raise InvalidArgumentError(f"{name} {value}: must be above 0 and finite")
 
 
 def paths(raw: bytes, decoded: bytes, *mounted: bytes) -> tuple[str, list[str]]:

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ._asynchronous import AsyncRateLimiter
-from ._middleware import ensure
+from ._middleware import ensure, ensure_seconds
 from ._native import RateLimiter
 from ._routes.deciding import asynchronous, blocking
 from ._routes.hooks import Hook, Steps, ask, name_of
@@ -40,10 +40,7 @@ class Outgoing:
         enabled: bool,
         max_block_seconds: float,
     ) -> None:
-        is_number = isinstance(max_block_seconds, (int, float)) and not isinstance(max_block_seconds, bool)
-        ensure("max_block_seconds", "a number", max_block_seconds, is_number)
-        if not max_block_seconds > 0:
-            raise InvalidArgumentError(f"max_block_seconds {max_block_seconds}: must be above 0")
+        ensure_seconds("max_block_seconds", max_block_seconds)
         stated = [_blockable(each, name) for each in limits]
         self._key: Hook = (lambda _: key) if isinstance(key, str) else key or host_of
         ensure("key", "a str or a function", key, callable(self._key))

@@ -12,7 +12,9 @@ from ._middleware import Headers, Policy, ensure, fields, header_name, merged, t
 from ._native import Decision
 from ._paths import own_root_path, scope_paths
 from ._receiving import WatchedReceive
+from ._routes.asgi import UNANSWERED, outcome_of
 from ._routes.deciding import Denial, asynchronous
+from ._routes.hooks import Count, Hooks
 from ._routes.matching import MatchedRequest, Matching
 
 if TYPE_CHECKING:
@@ -74,6 +76,9 @@ class RateLimitMiddleware:
       is named is applied if it matches; if it has no `match`, it is applied in any case.
     - `key`: who is counted by rules without `identifier_type`, which `rules` names. Default: the user, or else the address.
     - `on_denied(scope, decision)`: the answer as an application for ASGI, such as a response of Starlette, in place of ours.
+    - `count`: what becomes of what is reserved: `"all"` is charged, or only for `"failures"` (status 400 and above), `"successes"`,
+      or answers for which a function answers True (it has `status_code` and `headers`). Rules without `"reservations": true` count every
+      request.
     - `on_decision(scope, decision)`: is told of every decision.
     """
 
@@ -96,6 +101,7 @@ class RateLimitMiddleware:
         rules: list[str] | tuple[str, ...] | Callable[[Scope], Any] | None = None,
         on_denied: Callable[[Scope, Decision], Any] | None = None,
         on_decision: Callable[[Scope, Decision], Any] | None = None,
+        count: Count = "all",
     ) -> None:
         fits = isinstance(limiter, AsyncRateLimiter) or callable(limiter)
         ensure("limiter", "an AsyncRateLimiter, or a function that returns one", limiter, fits)
@@ -108,7 +114,14 @@ class RateLimitMiddleware:
         self._root_path = root_path
         self._policy = Policy(trusted_proxies, headers, on_error, ignore_case, max_lease_seconds)
         self._matching = Matching(
-            self._policy, skip=skip, key=key, cost=cost, rules=rules, on_denied=on_denied, on_decision=on_decision
+            self._policy,
+            skip=skip,
+            key=key,
+            cost=cost,
+            rules=rules,
+            on_denied=on_denied,
+            on_decision=on_decision,
+            count=count,
         )
         if isinstance(limiter, AsyncRateLimiter):
             self._matching.ensure_known(limiter)
@@ -128,12 +141,13 @@ class RateLimitMiddleware:
             return await self._app(scope, receive, send)
         flight = AsyncInFlight(held, self._policy.max_lease_seconds)
         watched = WatchedReceive(receive, flight.end, expects_to_be_asked=_expects_to_be_asked(scope))
+        ending = _Ending(send, flight, self._matching.hooks)
         try:
             scope["sluicegate.reservation"] = held
-            await self._app(scope, watched, _ending(send, flight))
+            await self._app(scope, watched, ending.send)
         finally:
             watched.stop()
-            await flight.ended()
+            await flight.ended(is_kept=ending.is_kept)
 
     async def _limiter_of(self, scope: Scope) -> AsyncRateLimiter:
         if isinstance(self._limiter, AsyncRateLimiter):
@@ -188,16 +202,28 @@ def _with_headers(send: _Send, added: list[tuple[bytes, bytes]], *, is_own: bool
     return send_with_headers
 
 
-def _ending(send: _Send, flight: AsyncInFlight) -> _Send:
-    """What the application does after its last byte is not part of the response."""
+class _Ending:
+    """The answer to a request for which something is held."""
 
-    async def send_and_end(message: Message) -> None:
-        if message["type"] == "http.response.body" and not message.get("more_body", False):
+    def __init__(self, send: _Send, flight: AsyncInFlight, hooks: Hooks) -> None:
+        self._send = send
+        self._flight = flight
+        self._hooks = hooks
+        self._outcome = UNANSWERED
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether what is held is charged, by what is known of the answer."""
+        return self._hooks.is_kept(self._outcome, self._outcome.status_code)
+
+    async def send(self, message: Message) -> None:
+        """What the application does after its last byte is not part of the response."""
+        if message["type"] == "http.response.start":
+            self._outcome = outcome_of(message)
+        elif message["type"] == "http.response.body" and not message.get("more_body", False):
             # Before the byte is sent: the client's next request is to find the place free.
-            flight.end()
-        await send(message)
-
-    return send_and_end
+            self._flight.end(is_kept=self.is_kept)
+        await self._send(message)
 
 
 async def _refuse(denial: Denial, scope: Scope, receive: _Receive, send: _Send) -> None:

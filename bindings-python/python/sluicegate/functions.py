@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight, InFlight
-from ._middleware import ensure
+from ._middleware import ensure, ensure_seconds
 from ._native import Check, Decision, RateLimiter, Reserved
 from ._routes.blocking import check_limiter
 from ._routes.deciding import asynchronous, blocking, called
@@ -73,6 +73,7 @@ class FunctionLimits:
         ensure("limiter", "a RateLimiter, an AsyncRateLimiter, or a function that returns one", limiter, is_fit)
         ensure("name", "a str", name, isinstance(name, str))
         ensure("enabled", "a bool", enabled, isinstance(enabled, bool))
+        ensure_seconds("max_lease_seconds", max_lease_seconds)
         if not name:
             raise InvalidArgumentError("name is empty")
         if not enabled:
@@ -127,7 +128,8 @@ class FunctionLimits:
             _check(options.limiter, is_coroutine=is_coroutine)
         if not self._enabled:
             return function
-        where = f"{function.__module__}.{function.__qualname__}"
+        # What is called need not be a function.
+        where = f"{function.__module__}.{getattr(function, '__qualname__', type(function).__qualname__)}"
         most = self._most
 
         @functools.wraps(function)

@@ -10,7 +10,9 @@ from ._inflight import InFlight
 from ._middleware import Headers, Policy, ensure, fields, header_name, merged, text
 from ._native import Decision, RateLimiter
 from ._paths import environ_paths, raw_bytes
+from ._routes.asgi import UNANSWERED, Outcome
 from ._routes.deciding import Denial, blocking
+from ._routes.hooks import Count, Hooks
 from ._routes.matching import MatchedRequest, Matching
 
 if TYPE_CHECKING:
@@ -61,6 +63,9 @@ class RateLimitMiddleware:
       is named is applied if it matches; if it has no `match`, it is applied in any case.
     - `key`: who is counted by rules without `identifier_type`, which `rules` names. Default: the user, or else the address.
     - `on_denied(environ, decision)`: the answer as an application for WSGI, such as a response of Werkzeug, in place of ours.
+    - `count`: what becomes of what is reserved: `"all"` is charged, or only for `"failures"` (status 400 and above), `"successes"`,
+      or answers for which a function answers True (it has `status_code` and `headers`). Rules without `"reservations": true` count every
+      request.
     - `on_decision(environ, decision)`: is told of every decision.
     """
 
@@ -82,6 +87,7 @@ class RateLimitMiddleware:
         rules: list[str] | tuple[str, ...] | Callable[[WSGIEnvironment], Any] | None = None,
         on_denied: Callable[[WSGIEnvironment, Decision], Any] | None = None,
         on_decision: Callable[[WSGIEnvironment, Decision], Any] | None = None,
+        count: Count = "all",
     ) -> None:
         is_blocking = hasattr(limiter, "reserve_request") and not isinstance(limiter, AsyncRateLimiter)
         ensure("limiter", "a RateLimiter", limiter, is_blocking)
@@ -92,7 +98,14 @@ class RateLimitMiddleware:
         self._api_key_header = header_name(api_key) if isinstance(api_key, str) else None
         self._policy = Policy(trusted_proxies, headers, on_error, ignore_case, max_lease_seconds)
         self._matching = Matching(
-            self._policy, skip=skip, key=key, cost=cost, rules=rules, on_denied=on_denied, on_decision=on_decision
+            self._policy,
+            skip=skip,
+            key=key,
+            cost=cost,
+            rules=rules,
+            on_denied=on_denied,
+            on_decision=on_decision,
+            count=count,
         )
         self._matching.ensure_known(limiter)
 
@@ -106,7 +119,7 @@ class RateLimitMiddleware:
         held = verdict.held
         if held is None:
             return self._app(environ, start_response)
-        body = _Body(InFlight(held, self._policy.max_lease_seconds))
+        body = _Body(InFlight(held, self._policy.max_lease_seconds), self._matching.hooks)
         try:
             environ["sluicegate.reservation"] = held
             return body.of(self._app(environ, body.noting(start_response)))
@@ -147,8 +160,10 @@ def _refuse(denial: Denial, environ: WSGIEnvironment, start_response: StartRespo
 class _Body:
     """The body of a response for which something is held until it is over, which its server signals by `close`."""
 
-    def __init__(self, flight: InFlight) -> None:
+    def __init__(self, flight: InFlight, hooks: Hooks) -> None:
         self._flight = flight
+        self._hooks = hooks
+        self._outcome = UNANSWERED
         self._chunks: Iterable[bytes] = ()
         self._left: int | None = None
 
@@ -156,6 +171,7 @@ class _Body:
         def start_noting(status: str, headers: Headers, *exc_info: Any) -> Callable[[bytes], object]:
             lengths = [value for name, value in headers if name.lower() == "content-length" and value.isdecimal()]
             self._left = int(lengths[0]) if lengths else None
+            self._outcome = Outcome(int(status[:3]), {name.lower(): value for name, value in headers})
             return start_response(status, headers, *exc_info)
 
         return start_noting
@@ -170,9 +186,9 @@ class _Body:
                 self._left -= len(chunk)
                 if self._left <= 0:
                     # Before the last byte is sent: the client's next request is to find the place free.
-                    self._flight.end()
+                    self._end()
             yield chunk
-        self._flight.end()
+        self._end()
 
     def close(self) -> None:
         try:
@@ -180,11 +196,14 @@ class _Body:
             if close is not None:
                 close()
         finally:
-            self._flight.end()
+            self._end()
 
     def __del__(self) -> None:
         # A server, or a middleware in between, that never calls `close`: the lease would be renewed for ever.
-        self._flight.end()
+        self._end()
+
+    def _end(self) -> None:
+        self._flight.end(is_kept=self._hooks.is_kept(self._outcome, self._outcome.status_code))
 
 
 def _headers(environ: WSGIEnvironment) -> Headers:

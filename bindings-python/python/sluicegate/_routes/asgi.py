@@ -23,6 +23,17 @@ class Outcome:
     headers: dict[str, str]
 
 
+# Until it is known.
+UNANSWERED = Outcome(_BROKEN, {})
+
+
+def outcome_of(message: Any) -> Outcome:
+    """That of a message which begins an answer."""
+    sent = message.get("headers") or ()
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in sent}
+    return Outcome(message.get("status", 200), headers)
+
+
 @dataclass(frozen=True)
 class Settlement:
     """What a decision leaves to be done when the answer is known."""
@@ -64,13 +75,12 @@ class _Answer:
     def __init__(self, send: Any) -> None:
         self.settlements: list[Settlement] = []
         self._send = send
-        self._outcome = Outcome(_BROKEN, {})
+        self._outcome = UNANSWERED
 
     async def send(self, message: Any) -> None:
         if message["type"] in ("http.response.start", "websocket.accept"):
             sent = message.get("headers") or ()
-            headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in sent}
-            self._outcome = Outcome(message.get("status", 200), headers)
+            self._outcome = outcome_of(message)
             added = [(name.lower().encode(), value.encode()) for each in self.settlements for name, value in each.headers]
             message = {**message, "headers": merged(sent, added)}
         elif message["type"] == "http.response.body" and not message.get("more_body", False):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from .._middleware import Policy, ensure
 from .._native import Check, Decision
-from ..errors import SluicegateError
+from ..errors import InvalidRuleError, SluicegateError
 from .deciding import Deciding, Verdict, called
-from .hooks import Hook, HookError, Hooks, Steps, ask
+from .hooks import Count, Hook, HookError, Hooks, Steps, ask
 from .keys import Keys, NoAddress
 from .request import RouteRequest
 from .rules import ListedRules, Rule, found
@@ -56,10 +56,11 @@ class Matching(Deciding):
         rules: list[str] | tuple[str, ...] | Hook | None,
         on_denied: Hook | None,
         on_decision: Hook | None,
+        count: Count = "all",
         passing: tuple[type[BaseException], ...] = (),
     ) -> None:
         stated = 1 if cost is None else cost
-        hooks = Hooks(skip=skip, key=key, cost=stated, on_denied=on_denied, on_decision=on_decision)
+        hooks = Hooks(skip=skip, key=key, cost=stated, on_denied=on_denied, on_decision=on_decision, count=count)
         super().__init__(hooks, policy, passing)
         ensure("rules", "a list of names, or a function", rules, rules is None or callable(rules) or _are_names(rules))
         self._names = rules
@@ -67,7 +68,9 @@ class Matching(Deciding):
         self._listed = ListedRules()
 
     def ensure_known(self, limiter: Any) -> None:
-        """Refuses names of rules that the limiter does not have."""
+        """Refuses names of rules that the limiter does not have, and a count that makes no difference to any rule."""
+        if self.hooks.by_outcome and not any(rule.get("reservations") for rule in self._listed.of(limiter).values()):
+            raise InvalidRuleError('count by the outcome needs rules with reservations (add "reservations": true to a rule)')
         if isinstance(self._names, (list, tuple)):
             listed = self._listed.of(limiter)
             for name in self._names:
