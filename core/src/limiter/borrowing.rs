@@ -8,6 +8,7 @@ use super::driver::Driver;
 use super::servers::Servers;
 use crate::algorithm::Micros;
 use crate::error::Result;
+use crate::metrics::LoanUse;
 use crate::plan::{Op, Plan};
 use crate::redis::CallDeadline;
 use crate::regions::Deposit;
@@ -63,6 +64,7 @@ impl<D: Driver> Lender<D> {
                 servers.note_trip(region, sent);
             }
             if let Ok((lent, _)) = self.borrower.lent(reply, None, (want, now)) {
+                self.borrower.note(LoanUse::Granted, lent.granted);
                 self.keep(lent);
             }
         };
@@ -84,6 +86,7 @@ impl<D: Driver> Lender<D> {
 
     fn give_back(&self, units: f64, granted_at: f64) {
         if let Some(servers) = self.servers.upgrade() {
+            self.borrower.note(LoanUse::GivenBack, units);
             servers.at(Some(self.region)).send_detached(self.borrower.give_back(units, granted_at));
         }
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::Metrics;
 use super::histogram::BOUNDS;
-use super::rule::{Outcome, RuleCounters, SOURCES};
+use super::rule::{LoanUse, Outcome, RuleCounters, SOURCES};
 use crate::error::ErrorKind;
 
 /// The circuit breaker of a server.
@@ -60,6 +60,15 @@ impl Exposition {
         for (rule, counters) in rules {
             let count = counters.calls(crate::decision::Source::Fallback, Outcome::Admitted);
             self.sample("fallback_admitted_total", &[("rule", *rule)], count);
+        }
+        self.family("loan_units_total", "counter", "Units that other regions lend, by what became of them.");
+        for (rule, counters) in rules {
+            for (what, name) in LoanUse::ALL {
+                let units = counters.loans(what);
+                if units > 0 {
+                    self.sample("loan_units_total", &[("rule", *rule), ("what", name)], units);
+                }
+            }
         }
     }
 

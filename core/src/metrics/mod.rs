@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::error::{Error, ErrorKind};
 pub(crate) use exposition::{Exposition, ServerState};
 use histogram::Histogram;
-pub(crate) use rule::RuleCounters;
+pub(crate) use rule::{LoanUse, RuleCounters};
 
 /// The counters of a limiter that are not those of a rule.
 #[derive(Debug, Default)]

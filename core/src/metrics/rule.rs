@@ -36,6 +36,24 @@ impl Outcome {
     }
 }
 
+/// What became of units that another region lends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LoanUse {
+    Asked,
+    Granted,
+    Spent,
+    GivenBack,
+}
+
+impl LoanUse {
+    pub(super) const ALL: [(Self, &'static str); 4] = [
+        (Self::Asked, "asked"),
+        (Self::Granted, "granted"),
+        (Self::Spent, "spent"),
+        (Self::GivenBack, "given_back"),
+    ];
+}
+
 /// Who may decide, in the order of the counters.
 pub(super) const SOURCES: [Source; 5] =
     [Source::Memory, Source::Server, Source::Fallback, Source::Allotment, Source::Share];
@@ -57,6 +75,8 @@ struct Stripe {
 #[derive(Debug, Default)]
 pub(crate) struct RuleCounters {
     stripes: [Stripe; STRIPES],
+    /// Units, for each use.
+    loans: [AtomicU64; LoanUse::ALL.len()],
 }
 
 impl RuleCounters {
@@ -76,6 +96,15 @@ impl RuleCounters {
     #[cold]
     pub(crate) fn failed(&self) {
         self.add(Source::Server, Outcome::Error, 0);
+    }
+
+    /// Counts units that another region lends.
+    pub(crate) fn lent(&self, what: LoanUse, units: f64) {
+        self.loans[what as usize].fetch_add(units as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn loans(&self, what: LoanUse) -> u64 {
+        self.loans[what as usize].load(Ordering::Relaxed)
     }
 
     #[inline(always)]

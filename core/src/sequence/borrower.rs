@@ -1,6 +1,8 @@
 //! What a region sends to spend, to borrow and to give back of one key, and what the replies mean: `allotment` of the crate
 //! `sluicegate-lua`.
 
+use std::sync::Arc;
+
 use once_cell::race::OnceBox;
 use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet, allotment};
@@ -10,6 +12,7 @@ use super::protocol::{self, NEWEST, Scripts, bytes, doubles, no_numbers, unexpec
 use super::step::SERVER_CLOCK;
 use crate::algorithm::{Demand, Figures, Micros, Numbers, Policy, State, micros};
 use crate::error::Result;
+use crate::metrics::{LoanUse, RuleCounters};
 use crate::plan::{Charge, Op, Outcome};
 use crate::regions::Deposit;
 use crate::script::{Script, ScriptCall};
@@ -39,6 +42,7 @@ pub(crate) struct Borrower {
     trip: f64,
     /// As scripts receive it.
     clock: f64,
+    counters: Arc<RuleCounters>,
 }
 
 pub(super) use Spending::{Denied, Elsewhere};
@@ -91,7 +95,15 @@ impl Borrower {
             age: age as f64,
             trip: trip as f64,
             clock: clock.map_or(SERVER_CLOCK, |now| now as f64),
+            counters: Arc::clone(&charge.rule.counters),
         })
+    }
+
+    /// Counts what becomes of units.
+    pub(crate) fn note(&self, what: LoanUse, units: f64) {
+        if units > 0.0 {
+            self.counters.lent(what, units);
+        }
     }
 
     fn useful(&self) -> f64 {

@@ -9,6 +9,7 @@ use super::{Decided, ScriptSequence, located, unanswered};
 use crate::algorithm::Micros;
 use crate::decision::Source;
 use crate::error::{Error, Result};
+use crate::metrics::LoanUse;
 use crate::plan::{ENFORCED, Op, Outcome, Plan, SmallList};
 use crate::regions::Deposit;
 use crate::script::ScriptCall;
@@ -80,6 +81,10 @@ impl<'a> Borrowing<'a> {
     fn spent(&mut self, reply: Value) -> Result<()> {
         let mut spent = self.borrower.spent(reply)?;
         self.later.ended = std::mem::take(&mut spent.ended);
+        self.borrower.note(LoanUse::Asked, spent.want);
+        if spent.spending == Spending::Spent {
+            self.borrower.note(LoanUse::Spent, self.cost);
+        }
         match spent.spending {
             Spending::Elsewhere => self.step = Step::Lend(spent),
             Spending::Denied | Spending::Spent => {
@@ -92,6 +97,7 @@ impl<'a> Borrowing<'a> {
 
     fn lent(&mut self, spent: &Spent, reply: Value) -> Result<()> {
         let (lent, outcome) = self.borrower.lent(reply, Some(self.cost), (spent.want, spent.now))?;
+        self.borrower.note(LoanUse::Granted, lent.granted);
         self.outcome = outcome.map(|outcome| (outcome, Source::Server));
         self.later.lent = lent.says_something().then_some(lent);
         Ok(())

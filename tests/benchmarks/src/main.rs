@@ -13,6 +13,7 @@ mod matching;
 mod memory;
 mod options;
 mod recording;
+mod regions;
 mod samples;
 mod server;
 mod table;
@@ -65,6 +66,7 @@ fn run() -> Result<()> {
             Part::Cluster => way::cluster(&options)?,
             Part::Silent => way::silent(&options)?,
             Part::Longest => longest::run(&options)?,
+            Part::Regions => regions::run(&options)?,
             Part::Lab => traffic::run(&options)?,
         }
     }

@@ -8,7 +8,7 @@ use crate::Result;
 pub(crate) const USAGE: &str = "\
 usage: sluicegate-benchmarks [--quick] [--only ALGORITHM] [--baseline FOLDER] [PART ...]
 
-parts: server, memory, client, in-memory, matching, tls, cluster, silent, usage, longest, lab; all of them if none is named
+parts: server, memory, client, in-memory, matching, tls, cluster, silent, usage, longest, regions, lab; all of them if none is named
   --quick             a smoke run of seconds: everything runs, the figures mean nothing
   --only ALGORITHM    of server and memory only the rows that begin with this
   --baseline FOLDER   hand-written scripts to compare with, instead of this crate's own: return1.lua, gcra.lua,
@@ -27,10 +27,11 @@ pub(crate) enum Part {
     Silent,
     Usage,
     Longest,
+    Regions,
     Lab,
 }
 
-const PARTS: [(&str, Part); 11] = [
+const PARTS: [(&str, Part); 12] = [
     ("server", Part::Server),
     ("memory", Part::Memory),
     ("client", Part::Client),
@@ -41,6 +42,7 @@ const PARTS: [(&str, Part); 11] = [
     ("silent", Part::Silent),
     ("usage", Part::Usage),
     ("longest", Part::Longest),
+    ("regions", Part::Regions),
     ("lab", Part::Lab),
 ];
 
