@@ -1,0 +1,104 @@
+"""Limits at endpoints of Starlette, and at WebSockets, which are refused before they are accepted."""
+
+from __future__ import annotations
+
+import base64
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+from web import LONGEST_WAIT, Site, serve_hypercorn
+
+from sluicegate import AsyncRateLimiter
+
+Start = Callable[..., Site]
+
+
+@pytest.fixture
+def start(prefix: str, redis_url: str) -> Iterator[Start]:
+    """A site of Starlette whose endpoints are limited, on a server that has WebSockets."""
+    applications = pytest.importorskip("starlette.applications")
+    from starlette.responses import JSONResponse, PlainTextResponse
+    from starlette.routing import Mount, Route, WebSocketRoute
+
+    from sluicegate.fastapi import RouteLimits
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> Any:
+        async with AsyncRateLimiter.connect(redis_url, rules=[], prefix=prefix) as app.state.limiter:
+            yield
+
+    def own(connection: Any, decision: Any) -> Any:
+        return PlainTextResponse(f"own {decision.rule}", 418)
+
+    async def answer(request: Any) -> Any:
+        return JSONResponse({"left": request.state.rate_limit.remaining}, int(request.headers.get("x-answer", 200)))
+
+    async def talk(connection: Any) -> None:
+        await connection.accept()
+        await connection.close()
+
+    with ExitStack() as opened:
+
+        def open_(*, with_middleware: bool) -> Site:
+            limits = RouteLimits(lambda connection: app.state.limiter, name="site")
+            inner = [Route("/orders/{id}", limits.endpoint("1/minute")(answer))]
+            routes = [
+                Route("/orders/{id}", limits.endpoint("2/minute")(answer)),
+                Route("/login", limits.endpoint("1/minute", count="failures")(answer)) if with_middleware else None,
+                Route("/own", limits.endpoint("1/minute", on_denied=own)(answer)),
+                WebSocketRoute("/talk", limits.endpoint("1/minute")(talk)),
+                WebSocketRoute("/own-talk", limits.endpoint("1/minute", on_denied=own)(talk)),
+                Mount("/shop", routes=inner),
+            ]
+            app = applications.Starlette(routes=[route for route in routes if route is not None], lifespan=lifespan)
+            if with_middleware:
+                app.add_middleware(limits.middleware)
+            return opened.enter_context(serve_hypercorn(app))
+
+        yield open_
+
+
+def handshake(site: Site, path: str) -> tuple[int, str]:
+    """The status and the rest of the answer to who asks for a WebSocket."""
+    key = base64.b64encode(b"0123456789abcdef").decode()
+    lines = ["Host: localhost", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Key: {key}"]
+    with socket.create_connection(("127.0.0.1", site.port), LONGEST_WAIT) as connection:
+        connection.sendall("\r\n".join([f"GET {path} HTTP/1.1", *lines, "", ""]).encode())
+        received = b""
+        while b"\r\n\r\n" not in received or (b" 101 " not in received.split(b"\r\n")[0] and not received.endswith(b"0\r\n\r\n")):
+            part = connection.recv(65536)
+            if not part:
+                break
+            received += part
+    return int(received.split()[1]), received.decode("latin-1").lower()
+
+
+@pytest.mark.parametrize("with_middleware", [True, False], ids=["middleware", "none"])
+def test_endpoints(start: Start, with_middleware: bool) -> None:
+    site = start(with_middleware=with_middleware)
+    first = site.ask("GET", "/orders/1")
+    assert first.json() == {"left": 1} and ";r=1" in str(first.header("RateLimit"))
+    assert [site.ask("GET", f"/orders/{number}").status for number in (2, 3)] == [200, 429]
+    assert [site.ask("GET", "/shop/orders/1").status for _ in range(2)] == [200, 429]
+    assert site.ask("GET", "/own").status == 200
+    denied = site.ask("GET", "/own")
+    assert (denied.status, denied.header("Retry-After")) == (418, "60")
+
+
+def test_endpoints_are_counted_by_the_outcome(start: Start) -> None:
+    site = start(with_middleware=True)
+    asked = [site.ask("GET", "/login", ("X-Answer", answer)).status for answer in ("200", "401", "200")]
+    assert asked == [200, 401, 429]
+
+
+@pytest.mark.parametrize("with_middleware", [True, False], ids=["middleware", "none"])
+def test_a_websocket_is_refused_before_it_is_accepted(start: Start, with_middleware: bool) -> None:
+    site = start(with_middleware=with_middleware)
+    status, accepted = handshake(site, "/talk")
+    assert status == 101 and (not with_middleware or 'ratelimit: "site:/talk:1/minute";r=0' in accepted)
+    status, refused = handshake(site, "/talk")
+    assert status == 429 and "retry-after: 60" in refused and "cache-control: no-store" in refused
+    assert [handshake(site, "/own-talk")[0] for _ in range(2)] == [101, 418]
