@@ -16,6 +16,7 @@ from sluicegate import AsyncRateLimiter, RateLimiter
 
 RULES: list[dict[str, Any]] = [
     {"rule_id": "plan", "algorithm": "fixed_window", "limit": 2, "window_size_seconds": 86400},
+    {"rule_id": "guesses", "rate": "1/minute", "reservations": True},
     {"rule_id": "place", "algorithm": "concurrency", "limit": 1},
     {"rule_id": "address", "identifier_type": "ip_address", "rate": "2/minute"},
     {
@@ -36,6 +37,7 @@ ROUTES: dict[str, tuple[tuple[Any, ...], dict[str, Callable[..., Any] | Any]]] =
     "/plan": (("plan",), {"limit": lambda header: 5 if header("x-plan") == "gold" else None}),
     "/login": (("2/minute",), {"count": "failures"}),
     "/sales": (("2/minute",), {"count": "successes"}),
+    "/guesses": (("guesses",), {"count": "failures"}),
     "/created": (("1/minute",), {"count": lambda response: response.status_code == 201}),
     "/bulk": (("10/minute",), {"cost": lambda header: int(header("x-cost") or 1)}),
     "/health": (("1/minute",), {"skip": lambda header: header("x-probe") == "1"}),

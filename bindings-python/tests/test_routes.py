@@ -82,6 +82,7 @@ def test_rules_as_data(start: Start) -> None:
     ("path", "answers", "expected"),
     [
         ("/login", [200, 401, 200, 403, 401], [200, 401, 200, 403, 429]),
+        ("/guesses", [200, 401, 200, 401], [200, 401, 429, 429]),
         ("/sales", [500, 200, 500, 200, 200], [500, 200, 500, 200, 429]),
         ("/created", [200, 201, 201], [200, 201, 429]),
     ],
@@ -174,8 +175,25 @@ def test_what_can_be_known_at_the_start_is_refused_then(framework: Any) -> None:
         ]:
             with pytest.raises(kind, match=message):
                 limits("5/minute", **options)
+        with pytest.raises(InvalidRuleError, match='rule "plan": count by the outcome needs reservations'):
+            limits("plan", count="failures")
         with pytest.raises(TypeError, match="limiter must be a RateLimiter"):
             framework.RouteLimits(5)
+
+
+def test_what_is_known_with_the_first_request_alone(caplog: pytest.LogCaptureFixture) -> None:
+    from flask import Flask
+
+    app = Flask("late")
+    with RateLimiter("memory://", rules=RULES) as limiter:
+        limits = of_flask.RouteLimits(lambda: limiter)
+        app.add_url_rule("/plan", "plan", limits("plan", count="failures")(lambda: "answer"))
+        app.add_url_rule("/plam", "plam", limits("plam")(lambda: "answer"))
+        assert [app.test_client().get(path).status_code for path in ("/plan", "/plam")] == [500, 500]
+    assert [record.message for record in caplog.records if record.name == "sluicegate"] == [
+        'route /plan: rule "plan": count by the outcome needs reservations (add "reservations": true to the rule)',
+        'route /plam: no rule is called "plam" (a limit is a rate such as "5/minute", or the name of a rule)',
+    ]
 
 
 def test_limits_that_are_off(caplog: pytest.LogCaptureFixture) -> None:

@@ -85,7 +85,7 @@ class RouteRules:
         listed = self._listed.of(limiter)
         for each in self._stated:
             if isinstance(each, str) and not is_rate(each):
-                found(listed, each)
+                self._named(listed, each)
 
     def of(self, limiter: Any, name: str, request: RouteRequest) -> list[Rule]:
         """The rules for a request, in their normal form. Those that are stated here are added to the limiter first."""
@@ -102,7 +102,7 @@ class RouteRules:
         if all(made):
             return made
         listed = self._listed.of(limiter)
-        return [rule or found(listed, each) for rule, each in zip(made, self._stated, strict=True)]
+        return [rule or self._named(listed, each) for rule, each in zip(made, self._stated, strict=True)]
 
     def _met(self, limiter: Any) -> tuple[Any, dict[tuple[str, str], list[Rule]]]:
         """Remembers a limiter in place of the oldest one: tests have one each."""
@@ -122,6 +122,15 @@ class RouteRules:
             # Another instance may have stated the same.
             if rule not in limiter.rules():
                 raise
+        return rule
+
+    def _named(self, listed: dict[str, Rule], name: str) -> Rule:
+        """A rule of the file. Without reservations it would charge every request, whatever its outcome."""
+        rule = found(listed, name)
+        if self._count and not rule.get("reservations"):
+            raise InvalidRuleError(
+                f'rule "{name}": count by the outcome needs reservations (add "reservations": true to the rule)'
+            )
         return rule
 
     def _rule(self, each: Any, name: str, template: str) -> Rule:
