@@ -10,7 +10,9 @@ const { test } = require('node:test');
 const root = join(__dirname, '..');
 
 test('ESM and CommonJS give the same classes and functions', async () => {
-  for (const name of ['sluicegate', 'sluicegate/express', 'sluicegate/fastify']) {
+  const { exports } = require('sluicegate/package.json');
+  for (const place of Object.keys(exports).filter((place) => place !== './package.json')) {
+    const name = join('sluicegate', place);
     const [esm, common] = [await import(name), require(name)];
     assert.deepEqual(Object.keys(esm).sort(), Object.keys(common).sort());
     for (const name of Object.keys(common)) assert.equal(esm[name], common[name]);

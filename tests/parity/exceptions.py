@@ -148,6 +148,7 @@ ALONE = {
     ),
     **each("python", "package", "SluicegateStorage", "what the package limits takes, which only Python has"),
     **each("node", "package", "FastifyRouteLimits FastifyRouteOptions route_limits", "what its frameworks take at their routes"),
+    **each("node", "package", "SluicegateStore SluicegateThrottlerStorage sluicegate_store", "what packages of Node take as stores"),
     **each("node", "package", "PeekOptions PingOptions ResetOptions WaitAllOptions WaitOptions", "types of what are arguments elsewhere"),
     **each("node", "package", "ChangeOptions SetLimitOptions", "types of what are arguments elsewhere"),
     **each("node", "package", "ReserveAllOptions ReserveOptions", "types of what are arguments elsewhere"),

@@ -17,6 +17,19 @@ function normal(rule) {
   return JSON.parse(rules)[0];
 }
 
+/** Adds a rule to a limiter, unless it has the same already, and answers it in its normal form. */
+function added(limiter, stated) {
+  const rule = normal(stated);
+  try {
+    limiter.addRules([rule]);
+  } catch (error) {
+    // Another function may have stated the same.
+    const known = limiter.rules().find(({ rule_id: name }) => name === rule.rule_id);
+    if (JSON.stringify(known) !== JSON.stringify(rule)) throw error;
+  }
+  return rule;
+}
+
 function isNamed(stated) {
   return typeof stated === 'string' && !RATE.test(stated);
 }
@@ -84,22 +97,10 @@ class RouteRules {
     const place = `${name} ${template}`;
     let made = places.get(place);
     if (made === undefined) {
-      const rules = this.#stated.map((each) => (isNamed(each) ? undefined : this.#add(limiter, this.#rule(each, name, template))));
+      const rules = this.#stated.map((each) => (isNamed(each) ? undefined : added(limiter, this.#rule(each, name, template))));
       places.set(place, (made = { rules, isWhole: !rules.includes(undefined) }));
     }
     return made;
-  }
-
-  #add(limiter, stated) {
-    const rule = normal(stated);
-    try {
-      limiter.addRules([rule]);
-    } catch (error) {
-      // Another function may have stated the same.
-      const known = limiter.rules().find(({ rule_id: name }) => name === rule.rule_id);
-      if (JSON.stringify(known) !== JSON.stringify(rule)) throw error;
-    }
-    return rule;
   }
 
   #rule(stated, name, template) {
@@ -128,4 +129,4 @@ function hasReservations({ reservations, algorithm }) {
   return reservations === true || algorithm === 'concurrency';
 }
 
-module.exports = { ListedRules, RouteRules, called, hasReservations };
+module.exports = { ListedRules, RouteRules, added, called, hasReservations };

@@ -1,0 +1,3 @@
+import store from './express-rate-limit.js';
+
+export const { SluicegateStore } = store;

@@ -1,0 +1,3 @@
+import store from './fastify-rate-limit.js';
+
+export const { sluicegateStore } = store;

@@ -1,0 +1,3 @@
+import store from './nestjs-throttler.js';
+
+export const { SluicegateThrottlerStorage } = store;

@@ -1,0 +1,1 @@
+export * from './express-rate-limit.js';

@@ -1,0 +1,1 @@
+export * from './fastify-rate-limit.js';
