@@ -88,9 +88,11 @@ def workers() -> list[tuple[str, list[str]]]:
     ]
 
 
-def hammer(url: str, prefix: str, plan: Plan) -> list[WorkerAnswers]:
-    """Lets all workers carry out a plan at once."""
+def hammer(url: str, prefix: str, plan: Plan, regions: dict[str, str] | None = None) -> list[WorkerAnswers]:
+    """Lets all workers carry out a plan at once; over regions, each region has two of them, and its own view of all."""
     fleet = workers()
+    seen = list((regions or {}).items())
+    places = [dict(zip(("FLEET_REGION", "FLEET_REGIONS"), seen[at % len(seen)])) if seen else {} for at in range(len(fleet))]
     together = Barrier(len(fleet), timeout=TIMEOUT)
     with tempfile.NamedTemporaryFile("w", suffix=".json") as rules, ThreadPoolExecutor(len(fleet)) as pool:
         json.dump(plan.rules, rules)
@@ -98,12 +100,15 @@ def hammer(url: str, prefix: str, plan: Plan) -> list[WorkerAnswers]:
         numbers = map(str, (plan.lanes, plan.rounds, plan.heavy, plan.pause_us))
         names = (name for target in plan.targets for name in target)
         arguments = [url, rules.name, prefix, *numbers, *names]
-        return list(pool.map(lambda worker: conduct(worker[0], worker[1] + arguments, together), fleet))
+        conducted = pool.map(lambda worker, place: conduct(worker[0], worker[1] + arguments, together, place), fleet, places)
+        return list(conducted)
 
 
-def conduct(name: str, command: list[str], together: Barrier) -> WorkerAnswers:
+def conduct(name: str, command: list[str], together: Barrier, place: dict[str, str]) -> WorkerAnswers:
     """Runs one worker, which begins, and later peeks, when all others are as far."""
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **place}
+    ) as worker:
         watchdog = Timer(TIMEOUT, worker.kill)
         watchdog.start()
         try:

@@ -98,7 +98,6 @@ impl Bridge {
     }
 
     /// The answer to a call, if it needs neither I/O nor sleep.
-    #[inline]
     pub fn at_once(&self, call: &OwnedCall) -> Option<Result<Answer>> {
         let memory = self.limiter().filter(|limiter| limiter.is_in_memory())?;
         if call.sleeps() { None } else { at_once(answer(memory, call)) }

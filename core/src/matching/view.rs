@@ -38,7 +38,6 @@ pub(super) struct RequestView<'a> {
 }
 
 impl<'a> RequestView<'a> {
-    #[inline]
     pub(super) fn new(request: &Request<'a>, names: &HeaderNames) -> Result<Self> {
         if !is_token(request.method) {
             return Err(wrong("method", request.method, "an HTTP method, as in \"GET\""));

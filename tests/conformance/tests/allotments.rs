@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sluicegate::{AsyncRateLimiter, Builder, RateLimiter, Rules, Source};
-use sluicegate_test_servers::{Redis, Relay, keys_without_ttl};
+use sluicegate_test_servers::{Regions, keys_without_ttl};
 use tokio::runtime::Runtime;
 
 const RULES: &str = r#"[
@@ -14,31 +14,20 @@ const RULES: &str = r#"[
     {"rule_id": "slow", "rate": "5/minute", "global": {}}
 ]"#;
 
-const NAMES: [&str; 3] = ["ap", "eu", "us"];
 const TRIP: Duration = Duration::from_millis(40);
 
-/// Every region sees its own server at once, and the others over relays.
-struct World {
-    servers: Vec<Redis>,
-    relays: Vec<Relay>,
-}
+struct World(Regions);
 
 impl World {
     fn start() -> Self {
-        let servers: Vec<_> = NAMES.iter().map(|_| Redis::start().unwrap()).collect();
-        let relays = servers.iter().map(|server| Relay::start(server.port(), TRIP).unwrap()).collect();
-        Self { servers, relays }
+        Self(Regions::start(TRIP).unwrap())
     }
 
     fn builder(&self, place: usize) -> Builder {
-        let url = |at: usize| {
-            let port = if at == place { self.servers[at].port() } else { self.relays[at].port() };
-            (NAMES[at], format!("redis://127.0.0.1:{port}"))
-        };
         RateLimiter::builder("")
             .rules(Rules::from_json(RULES).unwrap())
-            .regions((0..NAMES.len()).map(url))
-            .region(NAMES[place])
+            .regions(self.0.urls(place))
+            .region(Regions::NAMES[place])
     }
 
     fn limiter(&self, place: usize) -> RateLimiter {
@@ -46,7 +35,7 @@ impl World {
     }
 
     fn names(&self, place: usize) -> Vec<String> {
-        redis::cmd("KEYS").arg("*").query(&mut self.servers[place].client().unwrap()).unwrap()
+        redis::cmd("KEYS").arg("*").query(&mut self.0.server(place).client().unwrap()).unwrap()
     }
 
     fn has_state(&self, place: usize, rule: &str, key: &str) -> bool {
@@ -68,8 +57,9 @@ impl World {
     }
 
     fn assert_all_expire(&self) {
-        for server in &self.servers {
-            assert_eq!(keys_without_ttl(&mut server.client().unwrap()).unwrap(), Vec::<String>::new());
+        for place in 0..Regions::NAMES.len() {
+            let mut client = self.0.server(place).client().unwrap();
+            assert_eq!(keys_without_ttl(&mut client).unwrap(), Vec::<String>::new());
         }
     }
 }
@@ -208,10 +198,10 @@ fn a_region_that_is_cut_off_spends_what_it_has_and_then_its_part() {
     let key = world.key_of("fast", 1);
     let limiter = world.limiter(0);
     ask(&limiter, "fast", &key, 1_000, Duration::from_secs(2));
-    world.relays[1].cut();
+    world.0.relay(1).cut();
     let counts = ask(&limiter, "fast", &key, 200, Duration::from_secs(3));
     assert!(counts.of(Source::Allotment) > 0 && counts.of(Source::Share) > 0, "{}", counts.by());
-    world.relays[1].heal();
+    world.0.relay(1).heal();
     let healed = Instant::now();
     while limiter.check("fast", &key).unwrap().source != Source::Allotment {
         assert!(healed.elapsed() < Duration::from_secs(3), "no allotment after the link is back");

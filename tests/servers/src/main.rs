@@ -1,26 +1,40 @@
 //! Servers for test runners in other languages.
 //!
-//! `sluicegate-test-servers start redis|tls|cluster|sentinel|zookeeper|all ...` prints one line of JSON with a URL
+//! `sluicegate-test-servers start redis|tls|cluster|sentinel|zookeeper|regions|all ...` prints one line of JSON with a URL
 //! for each kind of server (for ZooKeeper: its hosts) and the ids of all processes, and keeps the servers until
 //! its standard input ends. Until then it obeys [`commands`].
 
 mod commands;
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::process::ExitCode;
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use sluicegate_test_servers::{Cluster, Node, Options, Redis, Result, Sentinel, Transport, ZooKeeper};
+use sluicegate_test_servers::{
+    Cluster, Node, Options, Redis, Regions, Result, Sentinel, Transport, ZooKeeper,
+};
 
-const USAGE: &str = "usage: sluicegate-test-servers start redis|tls|cluster|sentinel|zookeeper|all ...";
+const USAGE: &str =
+    "usage: sluicegate-test-servers start redis|tls|cluster|sentinel|zookeeper|regions|all ...";
 
 /// A kind of server and how to start one.
 type Kind = (&'static str, fn() -> Result<Started>);
 
-const KINDS: [Kind; 5] =
-    [("redis", redis), ("tls", tls), ("cluster", cluster), ("sentinel", sentinel), ("zookeeper", zookeeper)];
+const KINDS: [Kind; 6] = [
+    ("redis", redis),
+    ("tls", tls),
+    ("cluster", cluster),
+    ("sentinel", sentinel),
+    ("zookeeper", zookeeper),
+    ("regions", regions),
+];
+
+/// From one region to another and back.
+const TRIP: Duration = Duration::from_millis(40);
 
 /// Servers that run until this is dropped, and what a runner needs to know of them.
 struct Started {
@@ -62,7 +76,10 @@ fn serve(kinds: &[Kind]) -> Result<()> {
         entries.map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
     line.insert("pids".to_owned(), all.iter().flat_map(|started| started.pids.clone()).collect());
     println!("{}", Value::Object(line));
-    commands::obey(all.iter().find_map(|started| started.servers.downcast_ref::<ZooKeeper>()))
+    commands::obey(
+        all.iter().find_map(|started| started.servers.downcast_ref::<ZooKeeper>()),
+        all.iter().find_map(|started| started.servers.downcast_ref::<Regions>()),
+    )
 }
 
 /// Starts all kinds at once, since most of the time each of them waits.
@@ -109,6 +126,17 @@ fn zookeeper() -> Result<Started> {
     let servers = ZooKeeper::start()?;
     let entries = vec![("zookeeper", servers.hosts())];
     Ok(Started { entries, pids: servers.pids(), servers: Box::new(servers) })
+}
+
+/// For each region the URLs of all as it sees them, as JSON.
+fn regions() -> Result<Started> {
+    let servers = Regions::start(TRIP)?;
+    let seen = |place| servers.urls(place).into_iter().collect::<HashMap<_, _>>();
+    let entries =
+        Regions::NAMES.into_iter().enumerate().map(|(place, name)| (name, json!(seen(place)).to_string()));
+    let entries = entries.collect();
+    let pids = pids((0..Regions::NAMES.len()).map(|place| &**servers.server(place)));
+    Ok(Started { entries, pids, servers: Box::new(servers) })
 }
 
 fn pids<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Vec<u32> {
