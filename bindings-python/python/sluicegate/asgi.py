@@ -27,13 +27,18 @@ Message = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[Message]]
 _Send = Callable[[Message], Awaitable[None]]
 _App = Callable[[Scope, _Receive, _Send], Awaitable[None]]
+# Messages that have the headers of an answer.
+_BEGINNINGS = ("http.response.start", "websocket.accept", "websocket.http.response.start")
+# Why a WebSocket is closed.
+_POLICY_VIOLATION = 1008
 _Find = Callable[[Scope], str | None | Awaitable[str | None]]
 
 
 class RateLimitMiddleware:
-    """Decides every HTTP request by `reserve_request`; one that is denied is answered with 429.
+    """Decides every HTTP request, and every handshake of a WebSocket, by `reserve_request`; one that is denied is answered with 429.
 
-    Answers get the headers of the decision, admitted or not. Connections of other kinds pass.
+    Answers get the headers of the decision, admitted or not. A handshake is a GET, and is refused before the WebSocket is accepted
+    (with 403 by servers that let an application say no more). What is reserved for one is held until the application returns.
 
     What is reserved, such as a place of a rule with the algorithm `concurrency`, is held until the response is over, and
     renewed while it lasts; then it is committed as it was reserved, also if the application raises or the client hangs
@@ -127,7 +132,7 @@ class RateLimitMiddleware:
             self._matching.ensure_known(limiter)
 
     async def __call__(self, scope: Scope, receive: _Receive, send: _Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] not in ("http", "websocket"):
             return await self._app(scope, receive, send)
         steps = self._matching.steps(scope, lambda: self._limiter_of(scope), lambda: self._described(scope))
         verdict = await asynchronous(steps)
@@ -140,10 +145,16 @@ class RateLimitMiddleware:
         if held is None:
             return await self._app(scope, receive, send)
         flight = AsyncInFlight(held, self._policy.max_lease_seconds)
-        watched = WatchedReceive(receive, flight.end, expects_to_be_asked=_expects_to_be_asked(scope))
         ending = _Ending(send, flight, self._matching.hooks)
+        scope["sluicegate.reservation"] = held
+        if scope["type"] == "websocket":
+            # The application is told itself that the client has gone.
+            try:
+                return await self._app(scope, receive, ending.send)
+            finally:
+                await flight.ended(is_kept=ending.is_kept)
+        watched = WatchedReceive(receive, flight.end, expects_to_be_asked=_expects_to_be_asked(scope))
         try:
-            scope["sluicegate.reservation"] = held
             await self._app(scope, watched, ending.send)
         finally:
             watched.stop()
@@ -163,8 +174,9 @@ class RateLimitMiddleware:
         forwarded_for = (value for name, value in headers if name == "x-forwarded-for")
         own_root = own_root_path(self._app) if self._root_path is None else self._root_path
         path, other_paths = scope_paths(scope, own_root)
+        method = scope.get("method", "GET")
         line = {
-            "method": scope["method"],
+            "method": method,
             "path": path,
             "user_id": user_id,
             "ip": self._policy.ip(peer, forwarded_for),
@@ -174,7 +186,7 @@ class RateLimitMiddleware:
             "other_paths": other_paths,
             "ignore_case": self._policy.ignore_case,
         }
-        return MatchedRequest((scope,), scope["method"], path, None, peer, headers, {}, line)
+        return MatchedRequest((scope,), method, path, None, peer, headers, {}, line)
 
 
 def _expects_to_be_asked(scope: Scope) -> bool:
@@ -194,7 +206,7 @@ def _encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
 def _with_headers(send: _Send, added: list[tuple[bytes, bytes]], *, is_own: bool = False) -> _Send:
     """Adds headers to the answer in place of the application's, or, where that is its own about the denial, beside them."""
     async def send_with_headers(message: Message) -> None:
-        if message["type"] == "http.response.start":
+        if message["type"] in _BEGINNINGS:
             headers: Iterable[tuple[bytes, bytes]] = message.get("headers", ())
             message = {**message, "headers": merged(added, [*headers]) if is_own else merged(headers, added)}
         await send(message)
@@ -218,7 +230,7 @@ class _Ending:
 
     async def send(self, message: Message) -> None:
         """What the application does after its last byte is not part of the response."""
-        if message["type"] == "http.response.start":
+        if message["type"] in _BEGINNINGS:
             self._outcome = outcome_of(message)
         elif message["type"] == "http.response.body" and not message.get("more_body", False):
             # Before the byte is sent: the client's next request is to find the place free.
@@ -228,9 +240,16 @@ class _Ending:
 
 async def _refuse(denial: Denial, scope: Scope, receive: _Receive, send: _Send) -> None:
     """Answers in place of the application; what the application answers with itself gets the headers that it lacks."""
+    is_websocket = scope["type"] == "websocket"
+    if is_websocket:
+        # That of the handshake.
+        await receive()
+        if "websocket.http.response" not in scope.get("extensions", {}):
+            return await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
     if denial.answer is not None:
         await denial.answer(scope, receive, _with_headers(send, _encoded(denial.headers), is_own=True))
         return
     problem = denial.problem
-    await send({"type": "http.response.start", "status": problem.status, "headers": _encoded(fields(problem))})
-    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else problem.body})
+    response = "websocket.http.response" if is_websocket else "http.response"
+    await send({"type": f"{response}.start", "status": problem.status, "headers": _encoded(fields(problem))})
+    await send({"type": f"{response}.body", "body": b"" if scope.get("method") == "HEAD" else problem.body})
