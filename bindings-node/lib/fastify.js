@@ -87,8 +87,8 @@ function ignoresCase({ caseSensitive, routerOptions }) {
 /**
  * Makes limits for routes. What it answers is called with a rate (`'5/minute'`), the name of a rule, a rule, or an array of them, which
  * are decided together, and with options of the route; it answers a hook, such as for `preHandler` of a route, which runs after what
- * authenticates. With its `plugin`, routes may state limits in their `config` instead: `config: { rateLimit: '5/minute' }`, or
- * `{ rateLimit: { limits: '5/minute', key } }`.
+ * authenticates. With its `plugin`, routes may state limits in their `config` instead: `config: { limit: '5/minute' }`, or
+ * `{ limit: { limits: '5/minute', key } }`.
  *
  * A request that is denied throws `RateLimited`, with the status 429, which `setErrorHandler` may answer, unless there is
  * `onDenied(request, decision, reply)`. The decision is `request.rateLimit`, what is reserved `request.reservation`. All methods
@@ -122,8 +122,8 @@ const LIMITED = Symbol('sluicegate.limited');
 function limitByConfig(route, limits) {
   const { config, preHandler } = route;
   // The route for HEAD, which Fastify adds by itself, has all of that of GET.
-  if (!config?.rateLimit || config[LIMITED]) return;
-  const { limits: stated, ...options } = ofConfig(config.rateLimit);
+  if (!config?.limit || config[LIMITED]) return;
+  const { limits: stated, ...options } = ofConfig(config.limit);
   route.preHandler = [...[preHandler ?? []].flat(), limits(stated, options)];
   route.config = { ...config, [LIMITED]: true };
 }
@@ -131,7 +131,7 @@ function limitByConfig(route, limits) {
 /** A route that was added before the plugin has a limit that nothing keeps. */
 async function ensureLimited(request) {
   const { url, config = request.routeConfig } = request.routeOptions;
-  if (!config?.rateLimit || config[LIMITED]) return;
+  if (!config?.limit || config[LIMITED]) return;
   throw new Error(`route ${url}: its limit is not in force (register the plugin before the routes: await app.register(limits.plugin))`);
 }
 

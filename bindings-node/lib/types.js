@@ -192,6 +192,18 @@
  */
 
 /**
+ * What is needed of a context of Koa.
+ *
+ * @typedef {object} KoaContext
+ * @property {import('node:http').IncomingMessage} req
+ * @property {import('node:http').ServerResponse} res
+ * @property {object} state
+ * @property {number} status
+ * @property {unknown} body
+ * @property {(name: string) => string} get A header of the request; empty where there is none.
+ */
+
+/**
  * Middleware of Express.
  *
  * @template Request

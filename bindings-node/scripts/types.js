@@ -11,7 +11,7 @@ const root = join(__dirname, '..');
 const types = join(root, 'types');
 
 /** What adds to the requests of a framework; JSDoc cannot extend the types of another package. */
-const FRAMEWORKS = ['express', 'fastify'];
+const FRAMEWORKS = ['express', 'fastify', 'hono'];
 
 /** Makes the declarations in an empty folder. */
 function declare(folder) {

@@ -7,6 +7,8 @@ const { createServer } = require('node:http');
 const { RateLimiter } = require('sluicegate');
 const express = require('sluicegate/express');
 const fastify = require('sluicegate/fastify');
+const hono = require('sluicegate/hono');
+const koa = require('sluicegate/koa');
 const { EXPRESS, FASTIFY } = require('./frameworks.js');
 
 const RULES = [
@@ -91,7 +93,7 @@ const SITES = {
     const answer = (request, reply) => reply.code(Number(request.headers['x-answer'] ?? 200)).send(answerOf(request.rateLimit));
     addRoutes(({ headers }, name) => headers[name], (url, stated, options) => {
       // In both ways.
-      const limited = url.includes('s') ? { preHandler: limits(stated, options) } : { config: { rateLimit: { limits: stated, ...options } } };
+      const limited = url.includes('s') ? { preHandler: limits(stated, options) } : { config: { limit: { limits: stated, ...options } } };
       for (const method of ['GET', 'POST']) app.route({ url, method, handler: answer, ...limited });
     });
     const onDenied = (request, decision, reply) => reply.code(418).send(`own ${decision.rule}`);
@@ -99,11 +101,47 @@ const SITES = {
     await app.listen({ port: 0, host: '127.0.0.1' });
     return { port: app.server.address().port, close: () => app.close() };
   },
+  async koa({ Koa, Router }, limiter, log) {
+    const app = new Koa();
+    const router = new Router();
+    const limits = koa.routeLimits(limiter, { name: 'site', trustedProxies: 1 });
+    const answer = (context) => {
+      context.body = answerOf(context.state.rateLimit);
+      context.status = Number(context.get('x-answer') || 200);
+    };
+    addRoutes((context, name) => context.get(name) || undefined, (path, stated, options) => {
+      router.register(path, ['GET', 'HEAD', 'POST'], [limits(stated, options), answer]);
+    });
+    const onDenied = (context, decision) => Object.assign(context, { status: 418, body: `own ${decision.rule}` });
+    router.get('/own', limits('1/minute', { onDenied }), answer);
+    app.use(router.routes());
+    app.on('error', (error) => log(`${error.stack}`));
+    const server = createServer(app.callback()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return { port: server.address().port, close: () => server.close() };
+  },
+  async hono({ Hono, serve }, limiter, log) {
+    const app = new Hono();
+    const limits = hono.routeLimits(limiter, { name: 'site', trustedProxies: 1 });
+    const answer = (context) => context.json(answerOf(context.get('rateLimit')), Number(context.req.header('x-answer') ?? 200));
+    addRoutes(({ req }, name) => req.header(name), (path, stated, options) => app.on(['GET', 'POST'], path, limits(stated, options), answer));
+    const onDenied = (context, decision) => new Response(`own ${decision.rule}`, { status: 418 });
+    app.get('/own', limits('1/minute', { onDenied }), answer);
+    app.onError((error, context) => {
+      log(`${error.stack}`);
+      return context.text('', 500);
+    });
+    const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' });
+    await once(server, 'listening');
+    return { port: server.address().port, close: () => server.close() };
+  },
 };
 
 /** All frameworks in all versions that are tested, by name. */
 const FRAMEWORKS = {};
-for (const [site, versions] of Object.entries({ express: EXPRESS, fastify: FASTIFY })) {
+const KOA = { 'koa 3': { Koa: require('koa'), Router: require('@koa/router') } };
+const HONO = { 'hono 4': { ...require('hono'), ...require('@hono/node-server') } };
+for (const [site, versions] of Object.entries({ express: EXPRESS, fastify: FASTIFY, koa: KOA, hono: HONO })) {
   for (const [name, framework] of Object.entries(versions)) FRAMEWORKS[name] = (...given) => SITES[site](framework, ...given);
 }
 

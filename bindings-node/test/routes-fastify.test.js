@@ -22,13 +22,13 @@ each(FASTIFY, 'an error handler answers a denied request', async (fastify, t) =>
   const limits = routeLimits(await connect());
   await app.register(limits.plugin);
   app.register(async (inner) => {
-    inner.get('/items/:id', { config: { rateLimit: '1/minute' } }, () => 'reached');
+    inner.get('/items/:id', { config: { limit: '1/minute' } }, () => 'reached');
     inner.setErrorHandler((error, request, reply) => {
       assert.ok(error instanceof RateLimited);
       return reply.code(error.statusCode).send({ name: error.name, code: error.code, rule: error.decision.rule });
     });
   }, { prefix: '/shop' });
-  app.get('/plain', { config: { rateLimit: ['1/minute', '5/hour'] } }, () => 'reached');
+  app.get('/plain', { config: { limit: ['1/minute', '5/hour'] } }, () => 'reached');
   const get = await open(t, app);
   assert.equal((await get('/shop/items/1')).status, 200);
   const { status, headers, body } = await get('/shop/items/2');
@@ -51,8 +51,8 @@ each(FASTIFY, 'a limit comes after authentication', async (fastify, t) => {
     request.user = request.headers.authorization;
   };
   app.after(() => {
-    app.get('/', { preHandler: signIn, config: { rateLimit: '1/minute' } }, ({ rateLimit }) => rateLimit.rule);
-    app.get('/off', { config: { rateLimit: false } }, ({ rateLimit }) => String(rateLimit));
+    app.get('/', { preHandler: signIn, config: { limit: '1/minute' } }, ({ rateLimit }) => rateLimit.rule);
+    app.get('/off', { config: { limit: false } }, ({ rateLimit }) => String(rateLimit));
   });
   const get = await open(t, app);
   const as = (user) => get('/', { headers: { authorization: user } });
@@ -76,7 +76,7 @@ each(FASTIFY, 'onDenied returns a payload', async (fastify, t) => {
 });
 
 each(FASTIFY, 'what can be known at the start is refused then', async (fastify) => {
-  for (const [rateLimit, expected] of [
+  for (const [limit, expected] of [
     ['5/minut', { code: 'InvalidRule' }],
     [{ limits: '5/minute', kye: () => 'a' }, /kye is not known/],
     [{ rate: '5/minute' }, /rate is not known/],
@@ -84,7 +84,7 @@ each(FASTIFY, 'what can be known at the start is refused then', async (fastify) 
     const app = fastify();
     await app.register(routeLimits(await connect()).plugin);
     await assert.rejects(async () => {
-      app.get('/', { config: { rateLimit } }, () => 'reached');
+      app.get('/', { config: { limit } }, () => 'reached');
       await app.ready();
     }, expected);
   }
@@ -93,7 +93,7 @@ each(FASTIFY, 'what can be known at the start is refused then', async (fastify) 
 each(FASTIFY, 'a route that is added before the plugin is not unlimited', async (fastify, t) => {
   const app = fastify();
   app.register(routeLimits(await connect()).plugin);
-  app.get('/', { config: { rateLimit: '5/minute' } }, () => 'reached');
+  app.get('/', { config: { limit: '5/minute' } }, () => 'reached');
   app.get('/free', () => 'reached');
   const get = await open(t, app);
   assert.equal((await get('/free')).status, 200);

@@ -5,7 +5,7 @@ import 'fastify';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Limits of the route, for `routeLimits(limiter).plugin`. */
-    rateLimit?: import('./types.js').Stated | ({ limits: import('./types.js').Stated } & import('./fastify.js').FastifyRouteOptions);
+    limit?: import('./types.js').Stated | ({ limits: import('./types.js').Stated } & import('./fastify.js').FastifyRouteOptions);
   }
 
   interface FastifyRequest {

@@ -38,8 +38,8 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions>;
 /**
  * Makes limits for routes. What it answers is called with a rate (`'5/minute'`), the name of a rule, a rule, or an array of them, which
  * are decided together, and with options of the route; it answers a hook, such as for `preHandler` of a route, which runs after what
- * authenticates. With its `plugin`, routes may state limits in their `config` instead: `config: { rateLimit: '5/minute' }`, or
- * `{ rateLimit: { limits: '5/minute', key } }`.
+ * authenticates. With its `plugin`, routes may state limits in their `config` instead: `config: { limit: '5/minute' }`, or
+ * `{ limit: { limits: '5/minute', key } }`.
  *
  * A request that is denied throws `RateLimited`, with the status 429, which `setErrorHandler` may answer, unless there is
  * `onDenied(request, decision, reply)`. The decision is `request.rateLimit`, what is reserved `request.reservation`. All methods

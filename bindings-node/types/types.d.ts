@@ -276,6 +276,20 @@ export type RouteSharing = {
  */
 export type LimiterOf<Args extends unknown[]> = RateLimiter | ((...args: Args) => Later<RateLimiter>);
 /**
+ * What is needed of a context of Koa.
+ */
+export type KoaContext = {
+    req: import("node:http").IncomingMessage;
+    res: import("node:http").ServerResponse;
+    state: object;
+    status: number;
+    body: unknown;
+    /**
+     * A header of the request; empty where there is none.
+     */
+    get: (name: string) => string;
+};
+/**
  * Middleware of Express.
  */
 export type ExpressMiddleware<Request> = (request: Request, response: import("node:http").ServerResponse, next: (error?: unknown) => void) => void;

@@ -1,0 +1,3 @@
+import limits from './hono.js';
+
+export const { routeLimits } = limits;

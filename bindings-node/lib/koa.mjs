@@ -1,0 +1,3 @@
+import limits from './koa.js';
+
+export const { routeLimits } = limits;

@@ -1,0 +1,32 @@
+// Compiled, never run: limits at routes of other frameworks, and stores for other packages.
+
+import fastifyRateLimit from '@fastify/rate-limit';
+import { rateLimit } from 'express-rate-limit';
+import fastify from 'fastify';
+import { Hono } from 'hono';
+import { RateLimiter } from 'sluicegate';
+import { SluicegateStore } from 'sluicegate/express-rate-limit';
+import { sluicegateStore } from 'sluicegate/fastify-rate-limit';
+import { routeLimits as ofHono } from 'sluicegate/hono';
+import { routeLimits as ofKoa } from 'sluicegate/koa';
+
+const limiter = await RateLimiter.connect('memory://', { rules: [] });
+
+const hono = new Hono();
+const honoLimits = ofHono(limiter, { userId: (context) => context.req.header('authorization') });
+hono.get('/items/:item', honoLimits('5/minute', { count: ({ status }) => status === 401 }), (context) => {
+  const left: number | undefined = context.get('rateLimit')?.remaining;
+  return context.json({ left });
+});
+hono.use(honoLimits(['5/minute', '100/hour'], { onDenied: (context, decision) => context.text(decision.rule, 429) }));
+// @ts-expect-error A key is not a boolean.
+honoLimits('5/minute', { key: () => true });
+
+const koaLimits = ofKoa(limiter, { name: 'shop', key: ({ req }) => req.headers.authorization ?? 'nobody' });
+const middleware: (context: never, next: () => Promise<unknown>) => Promise<unknown> = koaLimits('5/minute', {
+  onDenied: (context, { retryAfterMs }) => (context.body = { retryAfterMs }),
+});
+
+rateLimit({ store: new SluicegateStore(limiter, { name: 'shop' }) });
+await fastify().register(fastifyRateLimit, { store: sluicegateStore(limiter) });
+console.log(middleware);
