@@ -57,6 +57,20 @@ def gateway(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     return application("language_models", redis_url, monkeypatch)
 
 
+def test_regions_through_a_partition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    regions = loaded("regions")
+    monkeypatch.setattr(regions, "PHASES", dict.fromkeys(regions.PHASES, 2))
+    monkeypatch.setattr(sys, "argv", ["regions.py", str(tmp_path / "regions.svg")])
+    regions.main()
+    first, connected, cut_off, again = capsys.readouterr().out.splitlines()
+    assert "is in charge of acme" in first
+    assert "allotment" in connected and "share" not in connected
+    assert "share" in cut_off and "allotment" in again
+    assert "together" in (tmp_path / "regions.svg").read_text()
+
+
 def test_orders_per_user_and_logins_per_address(app: Any) -> None:
     with serve_uvicorn(app) as site:
         orders = [site.ask("GET", f"/orders/{number}", ALICE) for number in range(51)]
