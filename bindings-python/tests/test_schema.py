@@ -93,7 +93,7 @@ def test_both_accept_good_rules(rules: Any) -> None:
 
 @pytest.mark.parametrize("pattern", ["/", "//", "/a/", "*", "/a/*", "/{a}", "/{a}/{b}/", "/a.b", "/..a", "/a/.../b", "/%2e"])
 def test_paths(pattern: str) -> None:
-    rules = [{**GOOD, "match": {"path_pattern": pattern}}]
+    rules = [{**GOOD, "identifier_type": "global", "match": {"path_pattern": pattern}}]
     try:
         RateLimiter("memory://", rules=rules).close()
     except InvalidRuleError:
@@ -112,6 +112,6 @@ def test_a_file_may_name_its_schema() -> None:
 def test_the_types_are_those_of_the_schema() -> None:
     check = [sys.executable, ROOT / "docs/tools/rule_types.py", "--check"]
     assert subprocess.run(check, capture_output=True, text=True).stdout == ""
-    rules: list[Rule] = [{"rule_id": "r", "algorithm": "gcra", "limit": 1, "window_size_seconds": 1, "match": {}}]
+    rules: list[Rule] = [{"rule_id": "r", "rate": "1/s", "identifier_type": "global", "match": {}}]
     RateLimiter("memory://", rules=rules).close()
     assert Rule.__required_keys__ == {"rule_id"}

@@ -102,7 +102,8 @@ impl Catalog {
 
     fn replaced(&self, rules: Rules, added: Rules) -> Self {
         let counters = |id: &str| self.find(id).ok().map(|rule| Arc::clone(&rule.counters));
-        Self::build((rules, added), self.numbers.clone(), self.secrets.clone(), counters)
+        let built = Self::build((rules, added), self.numbers.clone(), self.secrets.clone(), counters);
+        Self { matcher: built.matcher.after(&self.matcher), ..built }
     }
 
     fn build(

@@ -7,10 +7,10 @@ mod headers;
 #[cfg(any(feature = "tower", feature = "bridge"))]
 mod problem;
 
+#[cfg(feature = "tower")]
+pub(crate) use client::client;
 #[cfg(feature = "bridge")]
 pub use client::client_address;
-#[cfg(feature = "tower")]
-pub(crate) use client::forwarded_address;
 pub use headers::HeaderStyle;
 #[cfg(feature = "bridge")]
 pub use headers::is_header_name;

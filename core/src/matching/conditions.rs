@@ -11,7 +11,7 @@ use super::required::{RequiredHeader, required_headers, subnets};
 use super::source::{KeySource, MAX_KEYS, PartSource};
 use super::view::RequestView;
 use crate::net::subnet::Subnet;
-use crate::rules::{Match, Rule, Scope};
+use crate::rules::{Match, Rule};
 
 /// The conditions of a rule's `match`, and where its key and its resource are found.
 #[derive(Debug)]
@@ -23,7 +23,6 @@ pub(super) struct Conditions {
     pub(super) unless: Vec<Exemption>,
     key: Option<KeySource>,
     resource: Option<PartSource>,
-    needs_resource: bool,
 }
 
 /// A path pattern for applications that route with, and without regard to capitals.
@@ -51,25 +50,32 @@ impl Conditions {
             unless: rule.unless.iter().map(|stated| Exemption::new(stated, names)).collect(),
             key: rule.identifier_type.as_ref().map(|it| KeySource::new(it, bits, names)),
             resource: rule.resource_identifier_type.as_ref().map(|it| PartSource::new(it, bits, names)),
-            needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
             rule: rule.clone(),
         }
     }
 
     /// Whether some request could match at all; the others are reached by name only.
     pub(super) fn can_hold(&self) -> bool {
-        self.rule.matches.is_some() && self.key.is_some() && (self.resource.is_some() || !self.needs_resource)
+        self.rule.matches.is_some() && self.key.is_some()
+    }
+
+    /// Whether the rule does not apply only because the request has no address.
+    pub(super) fn lacks_address(&self, mismatch: Mismatch) -> bool {
+        match mismatch {
+            Mismatch::Identifier(at) => self.key.as_ref().is_some_and(|key| key.is_address_at(at)),
+            Mismatch::ResourceIdentifier => self.resource.as_ref().is_some_and(PartSource::is_address),
+            _ => false,
+        }
     }
 
     /// Who is counted if every condition holds, else the first that does not. A request that may be read in
     /// several ways may count several, each of them once.
     #[inline]
     pub(super) fn apply(&self, view: &RequestView<'_>) -> Result<Vec<MatchedKey>, Mismatch> {
-        let stated = self.rule.matches.as_ref().ok_or(Mismatch::NoMatch)?;
-        let key = self.key.as_ref().ok_or(Mismatch::NoIdentifier)?;
-        if self.needs_resource && self.resource.is_none() {
-            return Err(Mismatch::NoResourceIdentifier);
-        }
+        // A rule with a match has an identifier.
+        let (Some(stated), Some(key)) = (&self.rule.matches, &self.key) else {
+            return Err(Mismatch::NoMatch);
+        };
         let mut paths = self.paths(view).peekable();
         paths.peek().ok_or(Mismatch::Path)?;
         self.hold(stated, view)?;

@@ -7,8 +7,6 @@ pub(super) const NAMED: usize = 5;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mismatch {
     NoMatch,
-    NoIdentifier,
-    NoResourceIdentifier,
     Path,
     Method,
     Authentication,

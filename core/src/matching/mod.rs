@@ -3,6 +3,7 @@
 //! A rule applies when its `match` holds for some single reading of the request: see `reading`.
 
 mod conditions;
+mod coverage;
 mod exemption;
 mod header;
 mod index;
@@ -23,13 +24,17 @@ use index::Index;
 use mismatch::Mismatch;
 use view::RequestView;
 
+pub(crate) use coverage::uncovered;
 pub use request::Request;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::{Check, CheckOptions};
 use crate::rules::{RuleId, Rules};
+use crate::text::words::quote;
 
 /// A rule that applies to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +83,8 @@ pub(crate) struct Matcher {
     rules: Vec<Conditions>,
     names: HeaderNames,
     index: Index,
+    /// Whether it was said that a request without an address is not limited.
+    said_unaddressed: Arc<AtomicBool>,
 }
 
 impl Matcher {
@@ -85,7 +92,12 @@ impl Matcher {
         let mut names = HeaderNames::default();
         let mut rules: Vec<_> = rules.iter().map(|rule| Conditions::new(rule, &mut names)).collect();
         rules.sort_by_key(|conditions| conditions.rule.priority);
-        Self { index: Index::new(&rules), rules, names }
+        Self { index: Index::new(&rules), rules, names, said_unaddressed: Arc::default() }
+    }
+
+    /// What an earlier one has warned of is not said again.
+    pub(crate) fn after(self, earlier: &Self) -> Self {
+        Self { said_unaddressed: Arc::clone(&earlier.said_unaddressed), ..self }
     }
 
     /// The rules that apply, in order of priority, then of their file; one that counts several keys, several
@@ -96,7 +108,15 @@ impl Matcher {
         let mut matches = Vec::new();
         for number in self.index.candidates(&view) {
             let conditions = &self.rules[number as usize];
-            let Ok(counted) = applied(conditions, &view)? else { continue };
+            let counted = match applied(conditions, &view)? {
+                Ok(counted) => counted,
+                Err(mismatch) => {
+                    if conditions.lacks_address(mismatch) {
+                        self.warn_unaddressed(conditions);
+                    }
+                    continue;
+                }
+            };
             matches.extend(counted.into_iter().map(|MatchedKey { key, resource }| RequestMatch {
                 rule_id: conditions.rule.id.clone(),
                 key,
@@ -105,6 +125,18 @@ impl Matcher {
             }));
         }
         Ok(matches)
+    }
+
+    /// Says once that a request goes unlimited for want of an address.
+    #[cold]
+    fn warn_unaddressed(&self, conditions: &Conditions) {
+        if !self.said_unaddressed.swap(true, Ordering::Relaxed) {
+            log::warn!(
+                "rule {}: a request without the client's address is not limited: the rule counts by ip_address (a Unix socket \
+                 and a test client have no address: pass ip, or count proxies in trusted_proxies); this is said once",
+                quote(&conditions.rule.id)
+            );
+        }
     }
 
     /// What every rule has to do with the request, in the same order.

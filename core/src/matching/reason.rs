@@ -13,13 +13,10 @@ impl Mismatch {
     /// The field of the rule, and what the request has instead. Values of headers and keys may be secrets
     /// of the client and are not repeated.
     pub(super) fn reason(self, conditions: &Conditions, view: &RequestView<'_>) -> String {
-        const BY_NAME: &str = "the rule has none, so it is applied by name only";
         let rule = &conditions.rule;
         let stated = rule.matches.clone().unwrap_or_default();
         match self {
-            Self::NoMatch => format!("match: {BY_NAME}"),
-            Self::NoIdentifier => format!("identifier_type: {BY_NAME}"),
-            Self::NoResourceIdentifier => format!("resource_identifier_type: {BY_NAME}"),
+            Self::NoMatch => "match: the rule has none, so it is applied by name only".to_owned(),
             Self::Path => {
                 let pattern = stated.path_pattern.unwrap_or_default();
                 format!("path_pattern: {} does not match {}", quote(&pattern), quote(view.readings[0].text()))

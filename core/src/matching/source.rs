@@ -57,6 +57,11 @@ impl KeySource {
         self.parts.iter().any(PartSource::is_of_path)
     }
 
+    /// Whether this part is the address of the client.
+    pub(super) fn is_address_at(&self, at: usize) -> bool {
+        self.parts.get(at).is_some_and(PartSource::is_address)
+    }
+
     /// The argument of a request that several keys come from, if all parts but one are certain.
     pub(super) fn argument(&self) -> &'static str {
         let part = self.parts.iter().find(|part| part.is_of_path()).or(self.parts.first());
@@ -125,6 +130,10 @@ impl PartSource {
     /// Whether it depends on how the path is read.
     pub(super) fn is_of_path(&self) -> bool {
         matches!(self, Self::Path(_))
+    }
+
+    pub(super) fn is_address(&self) -> bool {
+        matches!(self, Self::IpAddress { .. })
     }
 
     /// The argument of a request that it is found in.

@@ -46,6 +46,11 @@ pub(super) fn read_key(fields: &Fields<'_>, matches: Option<&Match>) -> Checked<
     Ok(Some(Identifier::Composite(parts)))
 }
 
+/// The message for such a rule, which has to state an identifier and does not.
+pub(super) fn missing(fields: &Fields<'_>, name: &str, such: &str) -> String {
+    fields.wrong(name, &format!("{} in {such}", one_of(&FORMS)))
+}
+
 impl Stated<'_> {
     fn read(&self, matches: Option<&Match>) -> Checked<Identifier> {
         let text = self.value.text().ok_or_else(|| self.wrong(&one_of(&FORMS)))?;

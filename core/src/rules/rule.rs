@@ -59,7 +59,7 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
     let block = block::block(&fields, &limits)?;
     let overrides = block::overrides(&fields, &limits)?;
     let global_us = global::global(&fields, &limits)?;
-    Ok(Rule {
+    let rule = Rule {
         id: RuleId::from(id),
         description: description.unwrap_or_default().to_owned(),
         identifier_type: identifier::read_key(&fields, matches.as_ref())?,
@@ -78,7 +78,25 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
         matches,
         unless,
         cost: cost.map_or(1, i64::unsigned_abs),
-    })
+    };
+    ensure_counts(&rule, &fields)?;
+    Ok(rule)
+}
+
+/// Refuses a rule that requests would match and that would count none of them.
+fn ensure_counts(rule: &Rule, fields: &Fields<'_>) -> Checked<()> {
+    if rule.matches.is_none() {
+        return Ok(());
+    }
+    if rule.identifier_type.is_none() {
+        return Err(identifier::missing(fields, "identifier_type", "a rule with \"match\""));
+    }
+    let limits_resource = rule.limits.iter().any(|limit| limit.scope == Scope::Resource);
+    if limits_resource && rule.resource_identifier_type.is_none() {
+        let such = "a rule with \"match\" and a limit of \"scope\": \"resource\"";
+        return Err(identifier::missing(fields, "resource_identifier_type", such));
+    }
+    Ok(())
 }
 
 /// How long reservations live, in microseconds, for a rule that has them.

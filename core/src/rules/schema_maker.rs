@@ -205,6 +205,11 @@ fn limits() -> impl Iterator<Item = Value> {
             "if": { "anyOf": [{ "required": ["cost"] }, { "required": ["unless"] }] },
             "then": { "required": ["match"] },
         }),
+        json!({ "if": { "required": ["match"] }, "then": { "required": ["identifier_type"] } }),
+        json!({
+            "if": { "required": ["match", "limits"], "properties": { "limits": has_resource() } },
+            "then": { "required": ["resource_identifier_type"] },
+        }),
         json!({
             "if": { "allOf": [algorithm(&["decay"]), { "not": { "required": [slot] } }] },
             "then": stated(&json!({ "required": [slot] })),
@@ -226,9 +231,7 @@ fn limits() -> impl Iterator<Item = Value> {
         json!({ "if": { "required": ["burst"] }, "then": { "properties": { "limits": { "maxItems": 1 } } } }),
         json!({ "if": { "required": ["resource_identifier_type"] }, "then": {
             "required": ["limits"],
-            "properties": { "limits": { "contains": {
-                "properties": { "scope": { "const": "resource" } }, "required": ["scope"],
-            } } },
+            "properties": { "limits": has_resource() },
         } }),
     ]
     .into_iter()
@@ -246,6 +249,11 @@ fn gcra() -> Value {
 
 fn at_most(most: i64) -> Value {
     json!({ "properties": { "limit": { "maximum": most } } })
+}
+
+/// One of the limits is that of a resource.
+fn has_resource() -> Value {
+    json!({ "contains": { "properties": { "scope": { "const": "resource" } }, "required": ["scope"] } })
 }
 
 fn each_limit(entry: Value) -> Value {

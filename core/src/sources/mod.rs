@@ -35,6 +35,7 @@ mod cache;
 mod file;
 mod fixed;
 mod following;
+mod lost;
 mod named;
 mod origin;
 mod reading;

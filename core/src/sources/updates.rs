@@ -9,8 +9,8 @@ use std::time::SystemTime;
 use arc_swap::{ArcSwap, Guard};
 
 use super::book::{Book, SourceReport};
-use super::cache;
 use super::status::{Refusal, RulesStatus};
+use super::{cache, lost};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rules::Rules;
@@ -116,12 +116,16 @@ impl Updates {
         let mut book = self.book.lock();
         let effect = book.apply(&self.name, report);
         let refused: Vec<_> = effect.refused.iter().map(|refusal| self.message(refusal)).collect();
+        let before = self.current.load_full();
         let uncopied = self.note(&book, effect.changed, &refused, reachable);
         for what in refused {
             log::warn!("rules refused: {what}");
         }
         if let Some(what) = uncopied {
             log::warn!("{what}");
+        }
+        for what in lost::warnings(&before, &self.current.load()) {
+            log::warn!("rules: {}: {what}", self.name);
         }
         let unusable = self.unusable(&book);
         self.state.lock().first(unusable.map_or(Ok(()), Err));

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use http::request::Parts;
 
-use crate::http::forwarded_address;
 use crate::{AsyncRateLimiter, HeaderStyle, Request, Reservation, Result};
 
 /// Finds something in the head of a request.
@@ -114,7 +113,7 @@ impl RateLimitLayer {
     /// Decides a request.
     pub(super) async fn decide(&self, parts: &Parts) -> Result<Reservation> {
         let (user_id, api_key) = ((self.user_id)(parts), (self.api_key)(parts));
-        let ip = self.forwarded(parts).or_else(|| (self.peer)(parts));
+        let ip = self.client(parts);
         let ip = ip.map(|address| address.to_string());
         let headers = texts(parts);
         let mut request = Request::new(parts.method.as_str(), target(parts));
@@ -126,9 +125,9 @@ impl RateLimitLayer {
         self.limiter.reserve_request(&request).await
     }
 
-    fn forwarded(&self, parts: &Parts) -> Option<IpAddr> {
-        let lines = parts.headers.get_all("x-forwarded-for").iter();
-        forwarded_address(lines.map(|line| line.as_bytes()), self.trusted_proxies)
+    fn client(&self, parts: &Parts) -> Option<IpAddr> {
+        let lines = parts.headers.get_all("x-forwarded-for").iter().map(|line| line.as_bytes());
+        crate::http::client(lines, || (self.peer)(parts), self.trusted_proxies)
     }
 }
 

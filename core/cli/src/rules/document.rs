@@ -178,11 +178,11 @@ mod tests {
     fn a_change_touches_nothing_else() {
         let before = r#"[
   { "rule_id": "a", /* who */ "algorithm": "gcra", "limit": 1.0, // one
-    "window_size_seconds": 1, "match": { "methods": ["GET"], // read
+    "window_size_seconds": 1, "identifier_type": "global", "match": { "methods": ["GET"], // read
       "path_pattern": "/a" } }
 ]"#;
         let wanted = r#"{"match": {"path_pattern": "/b", "methods": ["GET"]}, "limit": 1.0,
-            "window_size_seconds": 1, "rule_id": "a", "algorithm": "gcra"}"#;
+            "window_size_seconds": 1, "rule_id": "a", "algorithm": "gcra", "identifier_type": "global"}"#;
         let wanted = Document::read_some(wanted).unwrap();
         assert_eq!(after(before, |document| document.put(&wanted)), before.replace("/a", "/b"));
     }

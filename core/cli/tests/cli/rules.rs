@@ -105,14 +105,14 @@ fn differences_name_rules_and_fields() {
     let new = r#"[{"rule_id": "same", "algorithm": "gcra", "limit": 5.0, "window_size_seconds": 60},
         {"rule_id": "c", "algorithm": "uniform", "limit": 1, "window_size_seconds": 1},
         {"rule_id": "a", "algorithm": "gcra", "limit": 9, "window_size_seconds": 60, "priority": 1,
-         "match": {"methods": ["GET"]}}]"#;
-    let expected = "changed  a\n         limit: 5 -> 9\n         match.methods: unset -> [\"GET\"]\n         \
+         "identifier_type": "global", "match": {"methods": ["GET"]}}]"#;
+    let expected = "changed  a\n         identifier_type: unset -> \"global\"\n         limit: 5 -> 9\n         match.methods: unset -> [\"GET\"]\n         \
                 priority: 0 -> 1\nremoved  b  gcra, 5 in 1m\nadded    c  uniform, 1 in 1s, 1 at once\n";
     expect(&["rules", "diff", old, new], 1, expected, "");
     let (code, out, _) = outcome(&["rules", "diff", old, new, "--json"]);
     let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((code, lines.len()), (1, 3));
-    assert_eq!(lines[0]["fields"][0].to_string(), r#"{"field":"limit","new":9,"old":5}"#);
+    assert_eq!(lines[0]["fields"][1].to_string(), r#"{"field":"limit","new":9,"old":5}"#);
     assert_eq!((&lines[1]["change"], &lines[2]["rule"]["limit"]), (&"removed".into(), &1.into()));
     assert_eq!(run(&["rules", "diff", old, "examples/none.json"]).status.code(), Some(2));
     let control = old.replacen("\"limit\"", "\"description\": \"\u{9b}2J\u{7f}\\u001b\", \"limit\"", 1);

@@ -256,6 +256,10 @@ W
     field "identifier_type" is "path:a}/{b"; it has to be "path:" and a name that "match.path_pattern" has in braces, as in "/orders/{id}"
 "resource_identifier_type": "global", G
     field "resource_identifier_type" is for a rule with a limit of "scope": "resource"; add one, or leave the field out
+"match": {}, G
+    field "identifier_type" is missing; it has to be "user_id", "ip_address", "api_key", "header:<name>", "path:<name>" or "global" in a rule with "match"
+"identifier_type": "global", "match": {}, "limits": [{"limit": 1, "window_size_seconds": 1, "scope": "resource"}], A
+    field "resource_identifier_type" is missing; it has to be "user_id", "ip_address", "api_key", "header:<name>", "path:<name>" or "global" in a rule with "match" and a limit of "scope": "resource"
 
 # Matches
 "match": [], G

@@ -173,7 +173,9 @@ fn accepts_the_extremes() {
 
 #[test]
 fn a_path_pattern_has_at_most_2048_bytes() {
-    let pattern = |bytes: usize| format!(r#""match": {{ "path_pattern": "/{}" }}, G"#, "a".repeat(bytes - 1));
+    let rest = r#""identifier_type": "global", G"#;
+    let pattern =
+        |bytes: usize| format!(r#""match": {{ "path_pattern": "/{}" }}, {rest}"#, "a".repeat(bytes - 1));
     Rules::from_json(&rule_text(&pattern(2048))).unwrap();
     assert!(fault(&rule_text(&pattern(2049))).ends_with("it has to be at most 2048 bytes long"));
 }
