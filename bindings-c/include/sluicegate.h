@@ -12,7 +12,8 @@
  *            a denial is OK too. The last parameter, `error`, may be NULL; it is written only on failure.
  * Ownership  sluicegate_limiter and sluicegate_clock are made by _new, sluicegate_matches by
  *            sluicegate_match_request. Free each with its _free. The caller owns everything else: the
- *            library keeps no pointer that is passed in, and nothing else needs to be freed.
+ *            library keeps no pointer that is passed in, but for those of sluicegate_set_log, and nothing
+ *            else needs to be freed.
  * Threads    Any number of threads may use a handle at once. _free must not run concurrently with
  *            other calls on the handle.
  * NULL       _free(NULL) does nothing. A function that accepts NULL says so; otherwise NULL is a
@@ -24,8 +25,8 @@
  *            by itself. Do not fork while another thread is in a call on "memory://", where parent and
  *            child have separate counts; with a server you may.
  * Time       Microseconds, everywhere.
- * Log        Warnings, for example about refused rules, go to standard error, unless the environment
- *            variable SLUICEGATE_LOG is "off" when the first limiter is made.
+ * Log        Warnings, for example about refused rules, go where sluicegate_set_log says, or else to
+ *            standard error, unless the environment variable SLUICEGATE_LOG is "off".
  * Versions   Options and requests begin with their size, and get new fields at their end. Decisions and
  *            rules have reserved fields; a match gets new fields at its end. Numbers and everything else
  *            stay the same as long as the library is libsluicegate.so.0.
@@ -194,6 +195,10 @@ typedef struct {
     /// its name: above 0, and 1 together at most. Each has 1 of a limit at least. Default: equal parts.
     const char *region_parts;
 } sluicegate_options;
+
+/// Receives a warning, a text of one line that lives until it returns; `context` is what came with it. Any thread may call
+/// it, and several at once. It has to return: neither by longjmp nor by an exception; and it must not free a limiter.
+typedef void (*sluicegate_log_callback)(void *context, const char *message);
 
 /// Receives a name and its value, which both live until it returns; `context` is what came with
 /// it. It has to return: neither by longjmp nor by an exception.
@@ -468,6 +473,12 @@ sluicegate_status sluicegate_limiter_close(const sluicegate_limiter *limiter,
 
 /// Closes and frees a limiter that no other thread is using. NULL is fine.
 void sluicegate_limiter_free(sluicegate_limiter *limiter);
+
+/// Sets where the warnings of all limiters go, such as of rules that were refused while they are followed: to `callback`,
+/// with `context`, or if that is NULL to standard error, unless the environment variable SLUICEGATE_LOG is "off". A call
+/// of an earlier callback may still be under way when this returns.
+void sluicegate_set_log(sluicegate_log_callback callback,
+                        void *context);
 
 /// Lists the rules in force: `rule` is called for each with its name and its JSON, in which what is left to its
 /// default is left out. Both texts live as long as the call of `rule`.

@@ -37,6 +37,9 @@ pub mod callback;
 
 pub mod limiter;
 
+#[allow(unsafe_code)]
+pub mod log;
+
 pub mod rules;
 
 pub mod calls;

@@ -3,12 +3,12 @@
 use std::ffi::c_char;
 
 use sluicegate::RateLimiter;
-use sluicegate::bridge::log_to_stderr;
 use sluicegate::sources::{FileSource, RuleSource, named};
 
 use crate::argument::Handle;
 use crate::check::timeout;
 use crate::error::Failure;
+use crate::log::ensure_log;
 use crate::options::{Given, Options};
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip. Threads may share
@@ -53,7 +53,7 @@ export! {
 }
 
 fn open(url: &str, rules: impl RuleSource, given: Given) -> Result<*mut Limiter, Failure> {
-    log_to_stderr();
+    ensure_log();
     let builder = given.apply(RateLimiter::builder(url).rules(rules))?;
     Ok(Box::into_raw(Box::new(Limiter(builder.build()?))))
 }

@@ -12,7 +12,7 @@ use quote::{ToTokens, format_ident};
 use syn::{File, Item, ItemEnum, ItemFn, ItemMacro, parse_quote, parse_str};
 
 /// The modules with something for the header, in its order.
-const MODULES: [&str; 17] = [
+const MODULES: [&str; 18] = [
     "version",
     "status",
     "error",
@@ -23,6 +23,7 @@ const MODULES: [&str; 17] = [
     "request",
     "callback",
     "limiter",
+    "log",
     "rules",
     "calls",
     "reservation",

@@ -1,9 +1,9 @@
 'use strict';
 
-// What callers pass, checked: a value of the wrong type is a TypeError that names the argument; a value
-// that makes no sense is a SluicegateError of kind InvalidArgument. What only the rules can tell, Rust does.
+// What callers pass, checked: a value of the wrong type is a WrongTypeError that names the argument; a value that makes no
+// sense is a SluicegateError too, of the same kind InvalidArgument. What only the rules can tell, Rust does.
 
-const { errorOf, invalidArgument } = require('./error.js');
+const { errorOf, invalidArgument, ofWrongType } = require('./error.js');
 const native = require('./native.js');
 
 function typeOf(value) {
@@ -22,7 +22,7 @@ function hasFields(value) {
 }
 
 function wrongType(name, wanted, value) {
-  return new TypeError(`${name}: must be ${wanted}, not ${typeOf(value)}`);
+  return ofWrongType(`${name}: must be ${wanted}, not ${typeOf(value)}`);
 }
 
 function text(name, value) {
@@ -32,10 +32,20 @@ function text(name, value) {
   return value;
 }
 
+/** Who or what is counted: a text, or an integer such as the primary key of a row, which is its decimal text. */
+function nameOf(name, value) {
+  if (typeof value === 'string') return text(name, value);
+  // From 2^53 on, several integers are one number.
+  if (Number.isSafeInteger(value) || typeof value === 'bigint') return `${value}`;
+  if (typeof value === 'number') throw ofWrongType(`${name}: must be a string, a bigint or an integer below 2^53, not ${value}`);
+  throw wrongType(name, 'a string or an integer', value);
+}
+
 /** A key; the parts of an array are joined. */
 function keyOf(name, value) {
-  if (!Array.isArray(value)) return text(name, value);
-  return textOf(native.joinKey(value.map((part, at) => text(`${name}[${at}]`, part))));
+  if (!Array.isArray(value)) return nameOf(name, value);
+  // Not `map`, which skips holes.
+  return textOf(native.joinKey(Array.from(value, (part, at) => nameOf(`${name}[${at}]`, part))));
 }
 
 /** The key of the client with an address. */
@@ -84,7 +94,7 @@ function timeout(name, value) {
 
 /** One of a list of pairs. */
 function pair(name, value) {
-  if (!Array.isArray(value) || value.length !== 2) throw new TypeError(`${name}: must be pairs of a name and a value`);
+  if (!Array.isArray(value) || value.length !== 2) throw ofWrongType(`${name}: must be pairs of a name and a value`);
   return value;
 }
 
@@ -94,7 +104,7 @@ function options(name, value, known) {
   if (!hasFields(value)) throw wrongType(name, 'an object', value);
   for (const field in value) {
     if (!known.has(field)) {
-      throw new TypeError(`${name}: ${field} is not known; there is ${[...known].join(', ')}`);
+      throw ofWrongType(`${name}: ${field} is not known; there is ${[...known].join(', ')}`);
     }
   }
   return value;
@@ -127,7 +137,7 @@ const KNOWN = Object.freeze({
 function checkOptions(prefix, { cost, resource, limit, timeoutMs, requestId }) {
   return {
     cost: optional(amount, `${prefix}cost`, cost),
-    resource: optional(text, `${prefix}resource`, resource),
+    resource: optional(nameOf, `${prefix}resource`, resource),
     limit: optional(amount, `${prefix}limit`, limit),
     timeoutMs: optional(timeout, `${prefix}timeoutMs`, timeoutMs),
     requestId: optional(text, `${prefix}requestId`, requestId),
@@ -140,5 +150,5 @@ function callOptions(given, known) {
 }
 
 module.exports = {
-  KNOWN, addressKeyOf, amount, boolean, callOptions, checkOptions, keyOf, number, optional, options, pair, span, text, timeout, wrongType,
+  KNOWN, addressKeyOf, amount, boolean, callOptions, checkOptions, keyOf, nameOf, number, optional, options, pair, span, text, timeout, wrongType,
 };

@@ -1,7 +1,7 @@
 'use strict';
 
 const { KNOWN, callOptions, keyOf, text, wrongType } = require('./arguments.js');
-const { errorOf, errorWithoutStack, succeeded } = require('./error.js');
+const { errorOf, rejected, succeeded } = require('./error.js');
 const { severalCall } = require('./items.js');
 const { Call, Mailbox, OP } = require('./mailbox.js');
 const { NativeLimiter, open } = require('./native.js');
@@ -59,7 +59,7 @@ class Calls {
     } catch (error) {
       this.#fail([call], error);
     }
-    this.wake(errorOf);
+    this.wake({ isOnStack: true });
     return answer;
   }
 
@@ -91,13 +91,13 @@ class Calls {
   }
 
   /** Fetches the answers that have come. Rust calls it, once per burst; then no caller is on the stack. */
-  wake(toError = errorWithoutStack) {
+  wake({ isOnStack } = { isOnStack: false }) {
     const native = this.#weakly.deref();
     for (let rows = native === undefined ? 0 : 1; rows > 0; ) {
       this.reserve(native, rows);
       const beside = native.fetch() ?? NOTHING;
       this.mailbox.learn(beside.names);
-      this.#settle(beside, toError);
+      this.#settle(beside, isOnStack);
       rows = this.mailbox.more;
     }
     this.#restIfDone();
@@ -171,7 +171,7 @@ class Calls {
     return next;
   }
 
-  #settle({ failures, held }, toError) {
+  #settle({ failures, held }, isOnStack) {
     const rows = this.mailbox.fetched;
     let failed = 0;
     let reserved = 0;
@@ -185,10 +185,15 @@ class Calls {
         if (rest?.id) this.#release(rest.id);
         continue;
       }
-      if (failure) call.reject(toError(failure));
+      if (failure) this.#reject(call, failure, isOnStack);
       else if (rest) call.resolve({ decision: this.mailbox.answer(row), ...rest });
       else call.resolve(this.mailbox.answer(row));
     }
+  }
+
+  #reject(call, failure, isOnStack) {
+    if (isOnStack) call.reject(errorOf(failure));
+    else call.resolve(rejected(failure));
   }
 
   /** Releases what was reserved for a call that was given up. What is not released now, its lease ends. */

@@ -9,6 +9,13 @@
  */
 let errorOf;
 
+/**
+ * Makes one of the wrong type of an argument.
+ *
+ * @type {(message: string) => WrongTypeError}
+ */
+let ofWrongType;
+
 /** An error of the limiter. A denial is none. */
 class SluicegateError extends Error {
   #key;
@@ -18,7 +25,7 @@ class SluicegateError extends Error {
   }
 
   /**
-   * @private
+   * @protected
    * @param {Failure} failure
    */
   constructor({ code, message, retryable, key }) {
@@ -51,24 +58,43 @@ class SluicegateError extends Error {
 
 // On the prototype, as with the built-in errors: not one more property of every error.
 Object.defineProperty(SluicegateError.prototype, 'name', {
-  value: /** @type {const} */ ('SluicegateError'),
+  value: /** @type {'SluicegateError' | 'WrongTypeError'} */ ('SluicegateError'),
+  configurable: true,
+  writable: true,
+});
+
+/** An argument has the wrong type. The message names the argument, what it has to be, and what it is. */
+class WrongTypeError extends SluicegateError {
+  static {
+    ofWrongType = (message) => new WrongTypeError(message);
+  }
+
+  /**
+   * @private
+   * @param {string} message
+   */
+  constructor(message) {
+    super({ code: 'InvalidArgument', message, retryable: false });
+  }
+}
+
+Object.defineProperty(WrongTypeError.prototype, 'name', {
+  value: /** @type {const} */ ('WrongTypeError'),
   configurable: true,
   writable: true,
 });
 
 /**
- * An error without stack frames, for a call that the event loop settles later: its caller is not on the stack by then, and
- * to collect the loop's frames would take longer than all else about the error.
+ * What to resolve the promise of a call with that fails when its caller is not on the stack any more. The error is made when
+ * the promise follows this one: V8 then finds who awaits it, and puts these functions in the stack of the error.
  *
  * @param {Failure} failure
+ * @returns {Promise<never>}
  */
-function errorWithoutStack(failure) {
-  const { stackTraceLimit } = Error;
-  // Refused where built-in objects are frozen.
-  if (!Reflect.set(Error, 'stackTraceLimit', 0)) return errorOf(failure);
-  const error = errorOf(failure);
-  Error.stackTraceLimit = stackTraceLimit;
-  return error;
+async function rejected(failure) {
+  await undefined;
+  await undefined;
+  throw errorOf(failure);
 }
 
 /**
@@ -91,4 +117,4 @@ function succeeded(answer) {
   return answer;
 }
 
-module.exports = { SluicegateError, errorOf, errorWithoutStack, invalidArgument, succeeded };
+module.exports = { SluicegateError, WrongTypeError, errorOf, invalidArgument, ofWrongType, rejected, succeeded };

@@ -3,7 +3,7 @@
 /** @import { Decision, HeaderStyle } from './index.js' */
 
 const { text, wrongType } = require('./arguments.js');
-const { succeeded } = require('./error.js');
+const { ofWrongType, succeeded } = require('./error.js');
 const native = require('./native.js');
 
 /** A decision without headers. */
@@ -41,7 +41,7 @@ function nativeHeaders(decision, style) {
   try {
     return native.headers(decision, decision.parts, style);
   } catch (error) {
-    throw new TypeError(`decision: must be one of this package: ${error.message}`, { cause: error });
+    throw ofWrongType(`decision: must be one of this package: ${error.message}`);
   }
 }
 

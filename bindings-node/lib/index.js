@@ -12,11 +12,24 @@
  */
 
 /**
+ * Who or what is counted: a text, or an integer such as the primary key of a row, which is its decimal text. A number from
+ * 2^53 on may stand for several integers, and is refused.
+ *
+ * @typedef {string | number | bigint} Name
+ */
+
+/**
+ * Who is counted; not empty. The parts of an array are joined.
+ *
+ * @typedef {Name | readonly Name[]} Key
+ */
+
+/**
  * Options of a peek, of a reservation, or of an item of a `checkAll`.
  *
  * @typedef {object} PeekOptions
  * @property {number | undefined} [cost] How much to admit: a whole number, at least 1, which is the default.
- * @property {string | undefined} [resource] The resource that is used; needed by rules with a limit of scope
+ * @property {Name | undefined} [resource] The resource that is used; needed by rules with a limit of scope
  *   `resource`, and only by them.
  * @property {number | undefined} [limit] Takes the place of the rule's single limit for this one call, for plans and
  *   tiers.
@@ -117,7 +130,7 @@
  * @property {string} method The method; capitals do not count.
  * @property {string} path The target as the request line has it: percent-encoded, with or without a query. What was
  *   decoded already has to be encoded again.
- * @property {string | null | undefined} [userId] The user, once authenticated.
+ * @property {Name | null | undefined} [userId] The user, once authenticated.
  * @property {string | null | undefined} [ip] The client's address, IPv4 or IPv6, without a port.
  * @property {string | null | undefined} [apiKey] The client's API key.
  * @property {Readonly<Record<string, string | readonly string[] | undefined>>
@@ -278,9 +291,9 @@
 
 const { addressKey } = require('./address.js');
 const { ManualClock } = require('./clock.js');
-const { SluicegateError } = require('./error.js');
+const { SluicegateError, WrongTypeError } = require('./error.js');
 const { headers } = require('./headers.js');
 const { RateLimiter } = require('./limiter.js');
 const { Reservation } = require('./reservation.js');
 
-module.exports = { ManualClock, RateLimiter, Reservation, SluicegateError, addressKey, headers };
+module.exports = { ManualClock, RateLimiter, Reservation, SluicegateError, WrongTypeError, addressKey, headers };

@@ -2,7 +2,7 @@
 
 /**
  * @import {
- *   ChangeOptions, Check, CheckAllOptions, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, PeekOptions,
+ *   ChangeOptions, Check, CheckAllOptions, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, Key, PeekOptions,
  *   PingOptions, RequestMatch, ReserveAllOptions, ReserveOptions, ResetOptions, Rule, RulesStatus, SetLimitOptions, Usage,
  *   WaitAllOptions, WaitOptions,
  * } from './index.js'
@@ -22,8 +22,8 @@ const { reserve, reserveAll, wait, waitAll } = require('./waiting.js');
 /**
  * Decides whether a cost is admitted.
  *
- * Whatever is wrong rejects the promise: a `TypeError` for an argument of the wrong type, else a
- * `SluicegateError`. `matchRequest` and `rulesStatus`, which only look, answer at once, and throw. While a call is
+ * Whatever is wrong rejects the promise: a `SluicegateError`, for an argument of the wrong type a
+ * `WrongTypeError`, which is one. `matchRequest` and `rulesStatus`, which only look, answer at once, and throw. While a call is
  * pending the process stays alive; a limiter at rest does not keep it.
  *
  * @implements {AsyncDisposable}
@@ -54,7 +54,7 @@ class RateLimiter {
    * Admits a cost for `key` under `rule`, or denies it.
    *
    * @param {string} rule
-   * @param {string | readonly string[]} key
+   * @param {Key} key
    * @param {CheckOptions} [options]
    * @returns {Promise<Decision>}
    */
@@ -66,7 +66,7 @@ class RateLimiter {
    * What `check` would answer now; changes nothing.
    *
    * @param {string} rule
-   * @param {string | readonly string[]} key
+   * @param {Key} key
    * @param {PeekOptions} [options]
    * @returns {Promise<Decision>}
    */
@@ -78,7 +78,7 @@ class RateLimiter {
    * Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
    *
    * @param {string} rule
-   * @param {string | readonly string[]} key
+   * @param {Key} key
    * @param {CheckOptions} [options]
    * @returns {Promise<Decision>}
    */
@@ -91,7 +91,7 @@ class RateLimiter {
    * overdrawn is denied until that has passed.
    *
    * @param {string} rule
-   * @param {string | readonly string[]} key
+   * @param {Key} key
    * @param {CheckOptions} [options]
    * @returns {Promise<Decision>}
    */
@@ -104,7 +104,7 @@ class RateLimiter {
    * kept, since other keys have a part in it; a rule that counts nothing else forgets that.
    *
    * @param {string} rule
-   * @param {string | readonly string[]} key
+   * @param {Key} key
    * @param {ResetOptions} [options]
    * @returns {Promise<void>}
    */
@@ -117,7 +117,7 @@ class RateLimiter {
    * block that it has already.
    *
    * @param {string} rule
-   * @param {string | readonly string[]} key
+   * @param {Key} key
    * @param {number} durationMs
    * @param {ChangeOptions} [options]
    * @returns {Promise<void>}
@@ -130,7 +130,7 @@ class RateLimiter {
    * Ends the block of `key` under `rule`. Answers whether there was one.
    *
    * @param {string} rule
-   * @param {string | readonly string[]} key
+   * @param {Key} key
    * @param {ChangeOptions} [options]
    * @returns {Promise<boolean>}
    */
@@ -143,7 +143,7 @@ class RateLimiter {
    * it is cleared. The `limit` of a call still comes first.
    *
    * @param {string} rule
-   * @param {string | readonly string[]} key
+   * @param {Key} key
    * @param {number} limit
    * @param {SetLimitOptions} [options]
    * @returns {Promise<void>}
@@ -156,7 +156,7 @@ class RateLimiter {
    * Forgets the limit that is stored for `key` under `rule`. Answers whether there was one.
    *
    * @param {string} rule
-   * @param {string | readonly string[]} key
+   * @param {Key} key
    * @param {ChangeOptions} [options]
    * @returns {Promise<boolean>}
    */
@@ -185,7 +185,7 @@ class RateLimiter {
    * With `waitMs` it waits for room, in the order of arrival. What is reserved for a call that was given up is released.
    *
    * @param {string} rule
-   * @param {string | readonly string[]} key
+   * @param {Key} key
    * @param {ReserveOptions} [options]
    * @returns {Promise<Reservation>}
    */
@@ -301,7 +301,7 @@ class RateLimiter {
    * Looks at `key` under every rule; changes nothing. The `parts` of the decision hold, for each rule, what it would
    * answer to a check of cost 1 now. Rules that limit a resource are left out unless one is given.
    *
-   * @param {string | readonly string[]} key
+   * @param {Key} key
    * @param {ResetOptions} [options]
    * @returns {Promise<Decision>}
    */
@@ -313,7 +313,7 @@ class RateLimiter {
    * Forgets what was counted for `key` under every rule, one after the other. Rules that limit a resource are left out
    * unless one is given.
    *
-   * @param {string | readonly string[]} key
+   * @param {Key} key
    * @param {ResetOptions} [options]
    * @returns {Promise<void>}
    */
@@ -359,7 +359,7 @@ class RateLimiter {
    * beyond the timeout. With a `ManualClock` nothing sleeps; the clock is moved on instead.
    *
    * @param {string} rule
-   * @param {string | readonly string[]} key
+   * @param {Key} key
    * @param {WaitOptions} options
    * @returns {Promise<Decision>}
    */

@@ -4,6 +4,7 @@
 
 const { number, options, text, wrongType } = require('./arguments.js');
 const { ManualClock, nativeOf } = require('./clock.js');
+const { ofWrongType } = require('./error.js');
 const { OPTIONS } = require('./table.js');
 
 const NAMES = new Set(['rules', ...Object.keys(OPTIONS)]);
@@ -40,7 +41,7 @@ function json(value, name = 'rules') {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    throw new TypeError(`${name}: ${error.message}`, { cause: error });
+    throw ofWrongType(`${name}: ${error.message}`);
   }
 }
 

@@ -2,7 +2,7 @@
 
 // A request, checked and made ready to cross.
 
-const { KNOWN, boolean, optional, options, pair, text, timeout, wrongType } = require('./arguments.js');
+const { KNOWN, boolean, nameOf, optional, options, pair, text, timeout, wrongType } = require('./arguments.js');
 const { Call, OP } = require('./mailbox.js');
 
 const FIELDS = new Set([
@@ -24,7 +24,7 @@ function requestCall(request, op = OP.REQUEST) {
   const fields = options('request', request, FIELDS);
   const { method, path, userId, ip, apiKey, headers, apiKeyHeader, otherPaths, ignoreCase, timeoutMs } = fields;
   const pairs = [
-    crossing(given('userId', userId), given('ip', ip)),
+    crossing(given('userId', userId, nameOf), given('ip', ip)),
     crossing(given('apiKey', apiKey), given('apiKeyHeader', apiKeyHeader)),
     crossing(joined(otherPaths), optional(boolean, 'ignoreCase', ignoreCase) ? 'true' : ''),
   ];
@@ -37,8 +37,8 @@ function crossing(first, second) {
   return new Call(OP.REQUEST, 0, first, { resource: second });
 }
 
-function given(name, value) {
-  return value === null ? '' : (optional(text, name, value) ?? '');
+function given(name, value, read = text) {
+  return value === null ? '' : (optional(read, name, value) ?? '');
 }
 
 /** Paths in one text, a line each: what breaks lines crosses as an escape, which is read alike. */

@@ -2,7 +2,7 @@
 
 // What the public types are put together from: JSDoc gives a typedef neither `readonly` nor `extends`.
 
-/** @import { Decision, ErrorCode, HeaderStyle, RateLimiter, Rule, SluicegateError } from './index.js' */
+/** @import { Decision, ErrorCode, HeaderStyle, Key, Name, RateLimiter, Rule, SluicegateError } from './index.js' */
 
 /**
  * @typedef {object} DecisionFields
@@ -31,7 +31,7 @@
 /**
  * @typedef {object} Subject
  * @property {string} rule The rule's name.
- * @property {string | readonly string[]} key Who is counted; not empty. The parts of an array are joined.
+ * @property {Key} key Who is counted.
  */
 
 /**
@@ -57,11 +57,17 @@
  */
 
 /**
+ * The user that it finds.
+ *
+ * @typedef {Name | null | undefined | Promise<Name | null | undefined>} FoundUser
+ */
+
+/**
  * What the middleware for Express and that for Fastify have in common.
  *
  * @template Request
  * @typedef {object} RateLimitOptions
- * @property {((request: Request) => Found) | undefined} [userId] Who has authenticated. A rule does not apply to a
+ * @property {((request: Request) => FoundUser) | undefined} [userId] Who has authenticated. A rule does not apply to a
  *   request that lacks what the rule counts by. Default: nobody.
  * @property {((request: Request) => Found) | string | undefined} [apiKey] The API key, or the name of the header that
  *   has it. Default: none.

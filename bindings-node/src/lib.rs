@@ -37,6 +37,6 @@ use napi_derive::napi;
 /// Run when the module is loaded.
 #[napi(module_exports)]
 pub(crate) fn loaded(_: Object<'_>) -> Result<()> {
-    sluicegate::bridge::log_to_stderr();
+    sluicegate::bridge::log_to(None);
     Ok(())
 }

@@ -8,7 +8,7 @@ const { createServer } = require('node:net');
 const { once } = require('node:events');
 const { join } = require('node:path');
 const { after, before, test } = require('node:test');
-const { RateLimiter, SluicegateError } = require('sluicegate');
+const { RateLimiter, SluicegateError, WrongTypeError } = require('sluicegate');
 const { item, make, renamed, translated } = require('./calls.js');
 const { start } = require('./servers.js');
 
@@ -79,10 +79,11 @@ function filled(text) {
   return Object.entries(addresses).reduce((filled, [name, address]) => filled.replaceAll(name, address), text);
 }
 
-function matches(error, { type_error, error: code, message, message_begins, retryable }) {
+function matches(error, { type_error, unknown_option, error: code, message, message_begins, retryable }) {
+  if (unknown_option !== undefined) return error instanceof WrongTypeError && error.message.includes(`${unknown_option} is not known`);
   if (type_error !== undefined) {
     const names = error.message.match(/[\w.[\]]+/g) ?? [];
-    return error.name === 'TypeError' && names.some((name) => name.replace(/^.*\./, '') === renamed(type_error));
+    return error instanceof WrongTypeError && names.some((name) => name.replace(/^.*\./, '') === renamed(type_error));
   }
   if (!(error instanceof SluicegateError) || error.code !== code || error.retryable !== retryable) return false;
   return message === undefined ? error.message.startsWith(filled(message_begins)) : error.message === filled(message);

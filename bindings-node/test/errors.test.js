@@ -7,7 +7,7 @@ const { connect, createServer } = require('node:net');
 const { once } = require('node:events');
 const { after, before, test } = require('node:test');
 const { inspect } = require('node:util');
-const { ManualClock, RateLimiter, SluicegateError } = require('sluicegate');
+const { ManualClock, RateLimiter, SluicegateError, WrongTypeError } = require('sluicegate');
 const { start } = require('./servers.js');
 
 const RULES = [{ rule_id: 'login', algorithm: 'gcra', limit: 2, window_size_seconds: 60 }];
@@ -32,7 +32,7 @@ function rejected(name, call, expected) {
 }
 
 const invalid = (message) => ({ name: 'SluicegateError', code: 'InvalidArgument', retryable: false, message });
-const wrong = (message) => ({ name: 'TypeError', message });
+const wrong = (message) => ({ name: 'WrongTypeError', code: 'InvalidArgument', retryable: false, message });
 
 rejected('an unknown rule', (limiter) => limiter.check('logn', 'alice'), {
   code: 'UnknownRule',
@@ -54,8 +54,13 @@ rejected('an empty list', (limiter) => limiter.checkAll([]), invalid(/the list i
 rejected('a negative timeout', (limiter) => limiter.wait('login', 'a', { timeoutMs: -1 }), invalid('timeout must be 0 or more'));
 
 rejected('a rule that is no string', (limiter) => limiter.check(5, 'a'), wrong('rule: must be a string, not number'));
-rejected('a key that is missing', (limiter) => limiter.check('login'), wrong('key: must be a string, not undefined'));
-rejected('a key that is null', (limiter) => limiter.peek('login', null), wrong('key: must be a string, not null'));
+rejected('a key that is missing', (limiter) => limiter.check('login'), wrong('key: must be a string or an integer, not undefined'));
+rejected('a key that is null', (limiter) => limiter.peek('login', null), wrong('key: must be a string or an integer, not null'));
+for (const key of [7.5, NaN, 2 ** 53]) {
+  rejected(`a key of ${key}`, (limiter) => limiter.check('login', key), wrong(`key: must be a string, a bigint or an integer below 2^53, not ${key}`));
+}
+rejected('a key that is a flag', (limiter) => limiter.check('login', ['a', true]), wrong('key[1]: must be a string or an integer, not boolean'));
+rejected('a key with a hole', (limiter) => limiter.check('login', [, 'a']), wrong('key[0]: must be a string or an integer, not undefined'));
 rejected('options that are none', (limiter) => limiter.refund('login', 'a', 5), wrong('options: must be an object, not number'));
 rejected('a cost in text', (limiter) => limiter.check('login', 'a', { cost: '1' }), wrong('cost: must be a number, not string'));
 rejected('a cost in bigint', (limiter) => limiter.check('login', 'a', { cost: 1n }), wrong('cost: must be a number, not bigint'));
@@ -67,7 +72,7 @@ rejected('items that are none', (limiter) => limiter.checkAll('login'), wrong('i
 rejected('an item that is none', (limiter) => limiter.checkAll([undefined]), wrong('items[0]: must be an object, not undefined'));
 rejected('an item left out', (limiter) => limiter.checkAll([, {}]), wrong('items[0]: must be an object, not undefined'));
 rejected('an item with a cost in text', (limiter) => limiter.checkAll([{ rule: 'login', key: 'a', cost: '1' }]), wrong('items[0].cost: must be a number, not string'));
-rejected('an item without key', (limiter) => limiter.checkAll([{ rule: 'login' }]), wrong('items[0].key: must be a string, not undefined'));
+rejected('an item without key', (limiter) => limiter.checkAll([{ rule: 'login' }]), wrong('items[0].key: must be a string or an integer, not undefined'));
 rejected('a wait without timeout', (limiter) => limiter.wait('login', 'a'), wrong('timeoutMs: must be a number, not undefined'));
 rejected('a signal that is none', (limiter) => limiter.wait('login', 'a', { timeoutMs: 1, signal: 1 }), wrong('signal: must be an AbortSignal, not number'));
 
@@ -164,6 +169,47 @@ test('an error tells where it was made and what it is', async () => {
   const error = await limiters[1].check('login', '').catch((reason) => reason);
   assert.ok(error instanceof SluicegateError && error instanceof Error);
   assert.match(error.stack, /^SluicegateError: rule "login": the key is empty/);
+});
+
+test('an error of the network tells who waited for it', async () => {
+  const short = await start('redis');
+  const limiter = await RateLimiter.connect(short.redis, { rules: RULES });
+  await short.stop();
+  const item = { rule: 'login', key: 'a' };
+  const calls = {
+    check: () => limiter.check('login', 'a'),
+    checkAll: () => limiter.checkAll([item]),
+    reset: () => limiter.reset('login', 'a'),
+    wait: () => limiter.wait('login', 'a', { timeoutMs: 50, signal: AbortSignal.timeout(60_000) }),
+    ping: () => limiter.ping(),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    const error = await whoWaits(call).then(assert.fail, (reason) => reason);
+    assert.ok(error instanceof SluicegateError && error.retryable, name);
+    assert.match(error.stack, /\n +at async whoWaits .*errors\.test\.js:/, name);
+  }
+  await limiter.close();
+  const closed = await whoWaits(() => limiter.check('login', 'a')).catch((reason) => reason);
+  assert.match(closed.stack, /SluicegateError: the limiter is closed[^]* whoWaits /);
+});
+
+async function whoWaits(call) {
+  return await call();
+}
+
+test('an integer is a key', async () => {
+  for (const limiter of limiters) {
+    for (const [integer, text] of [[7, '7'], [-0, '0'], [2n ** 64n, '18446744073709551616'], [[1, 'b'], ['1', 'b']]]) {
+      assert.equal((await limiter.check('login', integer)).remaining, 1);
+      assert.equal((await limiter.checkAll([{ rule: 'login', key: integer }])).remaining, 0);
+      assert.equal((await limiter.peek('login', text)).remaining, 0);
+    }
+  }
+});
+
+test('an error of a wrong type is one of the limiter', async () => {
+  const error = await limiters[0].check(5, 'a').catch((reason) => reason);
+  assert.ok(error instanceof WrongTypeError && error instanceof SluicegateError);
 });
 
 test('clocks refuse what is no time', () => {

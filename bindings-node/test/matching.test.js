@@ -151,21 +151,21 @@ for (const [name, request, message] of [
   ['another path that is none', { ...ORDER, otherPaths: [5] }, 'otherPaths: must be a string, not number'],
   ['a header of keys that is none', { ...ORDER, apiKeyHeader: 5 }, 'apiKeyHeader: must be a string, not number'],
   ['capitals that are no choice', { ...ORDER, ignoreCase: 'no' }, 'ignoreCase: must be a boolean, not string'],
-  ['a user that is none', { ...ORDER, userId: 5 }, 'userId: must be a string, not number'],
+  ['a user that is none', { ...ORDER, userId: true }, 'userId: must be a string or an integer, not boolean'],
   ['headers that are none', { ...ORDER, headers: 'a' }, 'headers: must be an object or a list of pairs, not string'],
   ['a header that is no pair', { ...ORDER, headers: ['ab'] }, 'headers: must be pairs of a name and a value'],
   ['a value that is none', { ...ORDER, headers: { a: 1 } }, 'headers: must be a string, not number'],
 ]) {
-  test(`${name} is a TypeError`, async () => {
-    await assert.rejects(limiters[0].checkRequest(request), { name: 'TypeError', message });
-    assert.throws(() => limiters[0].matchRequest(request), { name: 'TypeError', message });
+  test(`${name} is a WrongTypeError`, async () => {
+    await assert.rejects(limiters[0].checkRequest(request), { name: 'WrongTypeError', message });
+    assert.throws(() => limiters[0].matchRequest(request), { name: 'WrongTypeError', message });
   });
 }
 
 test('options of matching are checked', () => {
   const matched = (options) => () => limiters[0].matchRequest(ORDER, options);
-  assert.throws(matched({ explain: 1 }), { name: 'TypeError', message: 'explain: must be a boolean, not number' });
-  assert.throws(matched({ explained: true }), { name: 'TypeError', message: /explained is not known/ });
+  assert.throws(matched({ explain: 1 }), { name: 'WrongTypeError', message: 'explain: must be a boolean, not number' });
+  assert.throws(matched({ explained: true }), { name: 'WrongTypeError', message: /explained is not known/ });
 });
 
 test('a closed limiter admits no request', async () => {
@@ -213,8 +213,8 @@ test('a cost that never fits has no retry time', async () => {
 
 test('headers of what is no decision', async () => {
   const decision = await limiters[0].peek('user', 'dave');
-  assert.throws(() => headers(), { name: 'TypeError', message: 'decision: must be a decision, not undefined' });
-  assert.throws(() => headers({}), { name: 'TypeError', message: /^decision: must be one of this package/ });
-  assert.throws(() => headers(decision, 5), { name: 'TypeError', message: 'style: must be a string, not number' });
+  assert.throws(() => headers(), { name: 'WrongTypeError', message: 'decision: must be a decision, not undefined' });
+  assert.throws(() => headers({}), { name: 'WrongTypeError', message: /^decision: must be one of this package/ });
+  assert.throws(() => headers(decision, 5), { name: 'WrongTypeError', message: 'style: must be a string, not number' });
   assert.throws(() => headers(decision, 'X-RateLimit'), { code: 'InvalidArgument', message: /^style: / });
 });

@@ -4,7 +4,7 @@
 
 const assert = require('node:assert/strict');
 const { after, before, test } = require('node:test');
-const { ManualClock, RateLimiter } = require('sluicegate');
+const { ManualClock, RateLimiter, WrongTypeError } = require('sluicegate');
 const { start } = require('./servers.js');
 
 const RULES = [
@@ -69,8 +69,8 @@ test('mistakes are named', async (t) => {
   t.after(() => limiter.close());
   for (const method of ['inspect', 'resetAll']) {
     await assert.rejects(limiter[method](''), { code: 'InvalidArgument', message: /the key is empty/ });
-    await assert.rejects(limiter[method](7), TypeError);
-    await assert.rejects(limiter[method]('alice', { cost: 2 }), TypeError);
+    await assert.rejects(limiter[method](7.5), WrongTypeError);
+    await assert.rejects(limiter[method]('alice', { cost: 2 }), WrongTypeError);
   }
 });
 

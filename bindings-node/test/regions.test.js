@@ -47,5 +47,5 @@ test('a region that is cut off decides by its part', async () => {
 
 test('regions that make no sense are refused', async () => {
   await assert.rejects(open('asia'), { code: 'InvalidArgument', message: 'region "asia" is not among regions; it has to be "eu" or "us"' });
-  await assert.rejects(open('eu', { regions: 'eu' }), { name: 'TypeError' });
+  await assert.rejects(open('eu', { regions: 'eu' }), { name: 'WrongTypeError' });
 });

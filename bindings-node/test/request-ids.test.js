@@ -94,7 +94,7 @@ test('calls that take no id', async () => {
   const limiter = await RateLimiter.connect('memory://', { rules });
   const named = { requestId: 'a' };
   for (const name of ['peek', 'reserve', 'reset']) {
-    await assert.rejects(limiter[name]('many', 'k', named), { name: 'TypeError', message: /requestId is not known/ });
+    await assert.rejects(limiter[name]('many', 'k', named), { name: 'WrongTypeError', message: /requestId is not known/ });
   }
   await assert.rejects(limiter.checkAll([{ rule: 'many', key: 'k', ...named }]), /requestId is not known/);
   await limiter.close();

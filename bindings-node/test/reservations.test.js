@@ -64,11 +64,11 @@ everywhere('disposal commits what was not ended', async (limiter, left) => {
 
 everywhere('costs that make no sense end nothing', async (limiter, left) => {
   const held = await limiter.reserve('tokens', 'alice', { cost: 4 });
-  await assert.rejects(held.commit('3'), { name: 'TypeError', message: 'cost: must be a number, not string' });
-  await assert.rejects(held.commit({ tokens: '3' }), { name: 'TypeError', message: /^cost\["tokens"\]: must be a number/ });
+  await assert.rejects(held.commit('3'), { name: 'WrongTypeError', message: 'cost: must be a number, not string' });
+  await assert.rejects(held.commit({ tokens: '3' }), { name: 'WrongTypeError', message: /^cost\["tokens"\]: must be a number/ });
   await assert.rejects(held.commit({ '': 3 }), { code: 'InvalidArgument' });
   await assert.rejects(held.commit(-1), { code: 'InvalidArgument', message: /^cost -1: must be a whole number, at least 0/ });
-  await assert.rejects(limiter.commit(5), { name: 'TypeError', message: /^reservation: must be a Reservation or its id/ });
+  await assert.rejects(limiter.commit(5), { name: 'WrongTypeError', message: /^reservation: must be a Reservation or its id/ });
   assert.ok(await held.release());
   assert.equal(await left(), 10);
 });
@@ -137,8 +137,8 @@ everywhere('what is given up loses no place', async (limiter) => {
 
 everywhere('a wait that makes no sense is refused', async (limiter) => {
   await assert.rejects(limiter.reserve('jobs', 'alice', { waitMs: -1 }), { code: 'InvalidArgument', message: 'wait must be 0 or more' });
-  await assert.rejects(limiter.reserve('jobs', 'alice', { signal: 1 }), { name: 'TypeError', message: /^signal: must be an AbortSignal/ });
-  await assert.rejects(limiter.reserveAll([{ rule: 'jobs', key: 'alice' }], { cost: 2 }), { name: 'TypeError' });
+  await assert.rejects(limiter.reserve('jobs', 'alice', { signal: 1 }), { name: 'WrongTypeError', message: /^signal: must be an AbortSignal/ });
+  await assert.rejects(limiter.reserveAll([{ rule: 'jobs', key: 'alice' }], { cost: 2 }), { name: 'WrongTypeError' });
 });
 
 test('another process ends it by its id', async () => {

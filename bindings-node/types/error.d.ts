@@ -1,10 +1,10 @@
 /** An error of the limiter. A denial is none. */
 export class SluicegateError extends Error {
     /**
-     * @private
+     * @protected
      * @param {Failure} failure
      */
-    private constructor();
+    protected constructor();
     /**
      * What went wrong.
      *
@@ -24,8 +24,17 @@ export class SluicegateError extends Error {
      * @returns {string | undefined}
      */
     get key(): string | undefined;
-    name: "SluicegateError";
+    name: "SluicegateError" | "WrongTypeError";
     #private;
+}
+/** An argument has the wrong type. The message names the argument, what it has to be, and what it is. */
+export class WrongTypeError extends SluicegateError {
+    /**
+     * @private
+     * @param {string} message
+     */
+    private constructor();
+    name: "WrongTypeError";
 }
 /** @import { Failure } from './types.js' */
 /**
@@ -35,18 +44,25 @@ export class SluicegateError extends Error {
  */
 export let errorOf: (failure: Failure) => SluicegateError;
 /**
- * An error without stack frames, for a call that the event loop settles later: its caller is not on the stack by then, and
- * to collect the loop's frames would take longer than all else about the error.
- *
- * @param {Failure} failure
- */
-export function errorWithoutStack(failure: Failure): SluicegateError;
-/**
  * The error for an argument of the right type with a value that makes no sense.
  *
  * @param {string} message
  */
 export function invalidArgument(message: string): SluicegateError;
+/**
+ * Makes one of the wrong type of an argument.
+ *
+ * @type {(message: string) => WrongTypeError}
+ */
+export let ofWrongType: (message: string) => WrongTypeError;
+/**
+ * What to resolve the promise of a call with that fails when its caller is not on the stack any more. The error is made when
+ * the promise follows this one: V8 then finds who awaits it, and puts these functions in the stack of the error.
+ *
+ * @param {Failure} failure
+ * @returns {Promise<never>}
+ */
+export function rejected(failure: Failure): Promise<never>;
 /**
  * What the native part answers with a list, unless it answers with what went wrong.
  *

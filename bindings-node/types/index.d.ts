@@ -3,6 +3,15 @@
  */
 export type Decision = Readonly<DecisionFields>;
 /**
+ * Who or what is counted: a text, or an integer such as the primary key of a row, which is its decimal text. A number from
+ * 2^53 on may stand for several integers, and is refused.
+ */
+export type Name = string | number | bigint;
+/**
+ * Who is counted; not empty. The parts of an array are joined.
+ */
+export type Key = Name | readonly Name[];
+/**
  * Options of a peek, of a reservation, or of an item of a `checkAll`.
  */
 export type PeekOptions = {
@@ -14,7 +23,7 @@ export type PeekOptions = {
      * The resource that is used; needed by rules with a limit of scope
      * `resource`, and only by them.
      */
-    resource?: string | undefined;
+    resource?: Name | undefined;
     /**
      * Takes the place of the rule's single limit for this one call, for plans and
      * tiers.
@@ -129,7 +138,7 @@ export type HttpRequest = {
     /**
      * The user, once authenticated.
      */
-    userId?: string | null | undefined;
+    userId?: Name | null | undefined;
     /**
      * The client's address, IPv4 or IPv6, without a port.
      */
@@ -469,9 +478,10 @@ import { ManualClock } from "./clock.js";
 import { RateLimiter } from "./limiter.js";
 import { Reservation } from "./reservation.js";
 import { SluicegateError } from "./error.js";
+import { WrongTypeError } from "./error.js";
 import { addressKey } from "./address.js";
 import { headers } from "./headers.js";
 import type { DecisionFields } from './types.js';
 import type { Subject } from './types.js';
 import type { Verdict } from './types.js';
-export { ManualClock, RateLimiter, Reservation, SluicegateError, addressKey, headers };
+export { ManualClock, RateLimiter, Reservation, SluicegateError, WrongTypeError, addressKey, headers };

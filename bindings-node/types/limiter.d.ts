@@ -1,8 +1,8 @@
 /**
  * Decides whether a cost is admitted.
  *
- * Whatever is wrong rejects the promise: a `TypeError` for an argument of the wrong type, else a
- * `SluicegateError`. `matchRequest` and `rulesStatus`, which only look, answer at once, and throw. While a call is
+ * Whatever is wrong rejects the promise: a `SluicegateError`, for an argument of the wrong type a
+ * `WrongTypeError`, which is one. `matchRequest` and `rulesStatus`, which only look, answer at once, and throw. While a call is
  * pending the process stays alive; a limiter at rest does not keep it.
  *
  * @implements {AsyncDisposable}
@@ -23,89 +23,89 @@ export class RateLimiter implements AsyncDisposable {
      * Admits a cost for `key` under `rule`, or denies it.
      *
      * @param {string} rule
-     * @param {string | readonly string[]} key
+     * @param {Key} key
      * @param {CheckOptions} [options]
      * @returns {Promise<Decision>}
      */
-    check(rule: string, key: string | readonly string[], options?: CheckOptions): Promise<Decision>;
+    check(rule: string, key: Key, options?: CheckOptions): Promise<Decision>;
     /**
      * What `check` would answer now; changes nothing.
      *
      * @param {string} rule
-     * @param {string | readonly string[]} key
+     * @param {Key} key
      * @param {PeekOptions} [options]
      * @returns {Promise<Decision>}
      */
-    peek(rule: string, key: string | readonly string[], options?: PeekOptions): Promise<Decision>;
+    peek(rule: string, key: Key, options?: PeekOptions): Promise<Decision>;
     /**
      * Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
      *
      * @param {string} rule
-     * @param {string | readonly string[]} key
+     * @param {Key} key
      * @param {CheckOptions} [options]
      * @returns {Promise<Decision>}
      */
-    refund(rule: string, key: string | readonly string[], options?: CheckOptions): Promise<Decision>;
+    refund(rule: string, key: Key, options?: CheckOptions): Promise<Decision>;
     /**
      * Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then: a key that is
      * overdrawn is denied until that has passed.
      *
      * @param {string} rule
-     * @param {string | readonly string[]} key
+     * @param {Key} key
      * @param {CheckOptions} [options]
      * @returns {Promise<Decision>}
      */
-    charge(rule: string, key: string | readonly string[], options?: CheckOptions): Promise<Decision>;
+    charge(rule: string, key: Key, options?: CheckOptions): Promise<Decision>;
     /**
      * Forgets what was counted for `key` under `rule`, and nothing else. What a resource was used in all is
      * kept, since other keys have a part in it; a rule that counts nothing else forgets that.
      *
      * @param {string} rule
-     * @param {string | readonly string[]} key
+     * @param {Key} key
      * @param {ResetOptions} [options]
      * @returns {Promise<void>}
      */
-    reset(rule: string, key: string | readonly string[], options?: ResetOptions): Promise<void>;
+    reset(rule: string, key: Key, options?: ResetOptions): Promise<void>;
     /**
      * Blocks `key` under `rule` for a time from now: every check of it is denied and counts nothing. Takes the place of a
      * block that it has already.
      *
      * @param {string} rule
-     * @param {string | readonly string[]} key
+     * @param {Key} key
      * @param {number} durationMs
      * @param {ChangeOptions} [options]
      * @returns {Promise<void>}
      */
-    block(rule: string, key: string | readonly string[], durationMs: number, options?: ChangeOptions): Promise<void>;
+    block(rule: string, key: Key, durationMs: number, options?: ChangeOptions): Promise<void>;
     /**
      * Ends the block of `key` under `rule`. Answers whether there was one.
      *
      * @param {string} rule
-     * @param {string | readonly string[]} key
+     * @param {Key} key
      * @param {ChangeOptions} [options]
      * @returns {Promise<boolean>}
      */
-    unblock(rule: string, key: string | readonly string[], options?: ChangeOptions): Promise<boolean>;
+    unblock(rule: string, key: Key, options?: ChangeOptions): Promise<boolean>;
     /**
      * Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expiresInMs`, or until
      * it is cleared. The `limit` of a call still comes first.
      *
      * @param {string} rule
-     * @param {string | readonly string[]} key
+     * @param {Key} key
      * @param {number} limit
      * @param {SetLimitOptions} [options]
      * @returns {Promise<void>}
      */
-    setLimit(rule: string, key: string | readonly string[], limit: number, options?: SetLimitOptions): Promise<void>;
+    setLimit(rule: string, key: Key, limit: number, options?: SetLimitOptions): Promise<void>;
     /**
      * Forgets the limit that is stored for `key` under `rule`. Answers whether there was one.
      *
      * @param {string} rule
-     * @param {string | readonly string[]} key
+     * @param {Key} key
      * @param {ChangeOptions} [options]
      * @returns {Promise<boolean>}
      */
-    clearLimit(rule: string, key: string | readonly string[], options?: ChangeOptions): Promise<boolean>;
+    clearLimit(rule: string, key: Key, options?: ChangeOptions): Promise<boolean>;
     /**
      * Decides several checks together: all of them are charged, or none is. The decision is that of the
      * deciding check, and its `parts` hold one per item.
@@ -124,11 +124,11 @@ export class RateLimiter implements AsyncDisposable {
      * With `waitMs` it waits for room, in the order of arrival. What is reserved for a call that was given up is released.
      *
      * @param {string} rule
-     * @param {string | readonly string[]} key
+     * @param {Key} key
      * @param {ReserveOptions} [options]
      * @returns {Promise<Reservation>}
      */
-    reserve(rule: string, key: string | readonly string[], options?: ReserveOptions): Promise<Reservation>;
+    reserve(rule: string, key: Key, options?: ReserveOptions): Promise<Reservation>;
     /**
      * Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at once.
      *
@@ -221,20 +221,20 @@ export class RateLimiter implements AsyncDisposable {
      * Looks at `key` under every rule; changes nothing. The `parts` of the decision hold, for each rule, what it would
      * answer to a check of cost 1 now. Rules that limit a resource are left out unless one is given.
      *
-     * @param {string | readonly string[]} key
+     * @param {Key} key
      * @param {ResetOptions} [options]
      * @returns {Promise<Decision>}
      */
-    inspect(key: string | readonly string[], options?: ResetOptions): Promise<Decision>;
+    inspect(key: Key, options?: ResetOptions): Promise<Decision>;
     /**
      * Forgets what was counted for `key` under every rule, one after the other. Rules that limit a resource are left out
      * unless one is given.
      *
-     * @param {string | readonly string[]} key
+     * @param {Key} key
      * @param {ResetOptions} [options]
      * @returns {Promise<void>}
      */
-    resetAll(key: string | readonly string[], options?: ResetOptions): Promise<void>;
+    resetAll(key: Key, options?: ResetOptions): Promise<void>;
     /**
      * Adds rules of the application to those of the source, as rule files state them. They stay whatever the source says later,
      * and take effect with the next check; all of them, or none. A source that comes to hold a rule of the same name is refused
@@ -266,11 +266,11 @@ export class RateLimiter implements AsyncDisposable {
      * beyond the timeout. With a `ManualClock` nothing sleeps; the clock is moved on instead.
      *
      * @param {string} rule
-     * @param {string | readonly string[]} key
+     * @param {Key} key
      * @param {WaitOptions} options
      * @returns {Promise<Decision>}
      */
-    wait(rule: string, key: string | readonly string[], options: WaitOptions): Promise<Decision>;
+    wait(rule: string, key: Key, options: WaitOptions): Promise<Decision>;
     /**
      * Waits until several checks are admitted together, as `checkAll` decides them: all of them are charged, or none
      * is. It takes its turn among all waits for any of the keys.
@@ -296,6 +296,7 @@ export class RateLimiter implements AsyncDisposable {
     [Symbol.asyncDispose](): Promise<void>;
     #private;
 }
+import type { Key } from './index.js';
 import type { CheckOptions } from './index.js';
 import type { Decision } from './index.js';
 import type { PeekOptions } from './index.js';

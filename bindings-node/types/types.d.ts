@@ -65,9 +65,9 @@ export type Subject = {
      */
     rule: string;
     /**
-     * Who is counted; not empty. The parts of an array are joined.
+     * Who is counted.
      */
-    key: string | readonly string[];
+    key: Key;
 };
 export type Verdict = {
     /**
@@ -93,6 +93,10 @@ export type Failure = {
  */
 export type Found = string | null | undefined | Promise<string | null | undefined>;
 /**
+ * The user that it finds.
+ */
+export type FoundUser = Name | null | undefined | Promise<Name | null | undefined>;
+/**
  * What the middleware for Express and that for Fastify have in common.
  */
 export type RateLimitOptions<Request> = {
@@ -100,7 +104,7 @@ export type RateLimitOptions<Request> = {
      * Who has authenticated. A rule does not apply to a
      * request that lacks what the rule counts by. Default: nobody.
      */
-    userId?: ((request: Request) => Found) | undefined;
+    userId?: ((request: Request) => FoundUser) | undefined;
     /**
      * The API key, or the name of the header that
      * has it. Default: none.
@@ -298,7 +302,9 @@ export type ExpressMiddleware<Request> = (request: Request, response: import("no
  */
 export type ExpressDenied<Request> = [request: Request, decision: Decision, response: import("node:http").ServerResponse, next: (error?: unknown) => void];
 import type { Decision } from './index.js';
+import type { Key } from './index.js';
 import type { ErrorCode } from './index.js';
+import type { Name } from './index.js';
 import type { HeaderStyle } from './index.js';
 import type { SluicegateError } from './index.js';
 import type { Rule } from './index.js';

@@ -1,4 +1,4 @@
-//! What Python passes, made into what the limiter accepts. A wrong type is a `TypeError` that names the
+//! What Python passes, made into what the limiter accepts. A wrong type is a `WrongTypeError` that names the
 //! argument; what is out of range becomes something that the limiter itself refuses, so that the message
 //! is the same in every language.
 
@@ -10,12 +10,13 @@ use std::time::Duration;
 use pyo3::PyClass;
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyInt, PyList, PyString, PyTuple};
 use sluicegate::bridge::{KeyRecordChange, Span};
 use sluicegate::{Check, CompositeKey};
 
-use crate::errors::{exception, invalid_argument};
+use crate::errors::{exception, invalid_argument, of_wrong_type};
 
 /// An object of any type.
 pub(crate) type Object<'py> = Bound<'py, PyAny>;
@@ -186,28 +187,78 @@ pub(crate) fn instances<'py, T: PyClass>(
     iterator.enumerate().map(item).collect()
 }
 
+/// Who or what is counted: a `str`, or an `int` such as the primary key of a row, which is its decimal text.
+pub(crate) struct Name<'py>(Object<'py>);
+
+/// What a `Name` has to be.
+const NAME: &str = "a str or an int";
+
+/// The name of a resource, if it is given.
+pub(crate) type Resource<'py> = Option<Name<'py>>;
+
+impl<'py> Name<'py> {
+    pub(crate) fn of(value: &Object<'py>, name: &str) -> PyResult<Self> {
+        Self::extract(value.as_borrowed())
+            .map_err(|_| invalid_argument(value.py(), &format!("{name} is an int of too many digits")))
+    }
+
+    pub(crate) fn text(&self, name: &str) -> PyResult<&str> {
+        if !self.0.is_instance_of::<PyString>() {
+            return Err(wrong_type(name, NAME, &self.0));
+        }
+        text(&self.0, name)
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Name<'py> {
+    type Error = PyErr;
+
+    #[inline(always)]
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if value.is_instance_of::<PyString>() || !is_int(&value) {
+            return Ok(Self(value.to_owned()));
+        }
+        // Not `str`, which classes of their own, such as enums, change.
+        let int = value.py().get_type::<PyInt>();
+        int.call_method1(intern!(value.py(), "__repr__"), (value,)).map(Self)
+    }
+}
+
+/// Whether it is an `int`, and no `bool`: who passes that has mixed up arguments.
+fn is_int(value: &Object<'_>) -> bool {
+    value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>()
+}
+
 /// A key; the parts of a list or tuple are joined.
-pub(crate) struct Key<'py>(Object<'py>);
+pub(crate) struct Key<'py>(Name<'py>);
 
 impl<'py> Key<'py> {
     pub(crate) fn py(&self) -> Python<'py> {
-        self.0.py()
+        self.0.0.py()
     }
 }
 
 impl<'py> FromPyObject<'_, 'py> for Key<'py> {
     type Error = PyErr;
 
+    #[inline(always)]
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if !value.is_instance_of::<PyList>() && !value.is_instance_of::<PyTuple>() {
-            return Ok(Self(value.to_owned()));
+        if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+            return joined(&value).map(Self);
         }
-        let parts: Vec<_> = value.try_iter()?.collect::<PyResult<_>>()?;
-        let parts = parts.iter().enumerate().map(|(at, part)| text(part, &format!("key[{at}]")));
-        let key = CompositeKey::new(parts.collect::<PyResult<Vec<_>>>()?);
-        let key = key.map_err(|error| exception(value.py(), &error))?;
-        Ok(Self(PyString::new(value.py(), &key).into_any()))
+        Name::of(&value, "key").map(Self)
     }
+}
+
+fn joined<'py>(parts: &Object<'py>) -> PyResult<Name<'py>> {
+    let py = parts.py();
+    let named = |at: usize| format!("key[{at}]");
+    let part = |(at, part): (usize, PyResult<Object<'py>>)| Name::of(&part?, &named(at));
+    let parts = parts.try_iter()?.enumerate().map(part).collect::<PyResult<Vec<_>>>()?;
+    let texts = parts.iter().enumerate().map(|(at, part)| part.text(&named(at)));
+    let key = CompositeKey::new(texts.collect::<PyResult<Vec<_>>>()?);
+    let key = key.map_err(|error| exception(py, &error))?;
+    Ok(Name(PyString::new(py, &key).into_any()))
 }
 
 /// A check, borrowed from its arguments. Inlined, it need not be copied, which takes longer than making it.
@@ -216,14 +267,14 @@ pub(crate) fn requested<'a>(
     rule: &'a Object<'_>,
     key: &'a Key<'_>,
     cost: &Given<'_>,
-    resource: Optional<'a>,
+    resource: Option<&'a Name<'_>>,
     limit: Optional<'_>,
     timeout: Optional<'_>,
     request_id: Optional<'a>,
 ) -> PyResult<Check<'a>> {
-    let mut check = Check::new(text(rule, "rule")?, text(&key.0, "key")?);
+    let mut check = Check::new(text(rule, "rule")?, key.0.text("key")?);
     check.options.cost = cost.or(1, "cost", units)?;
-    check.options.resource = optional(resource, "resource", text)?;
+    check.options.resource = resource.map(|resource| resource.text("resource")).transpose()?;
     check.options.limit = optional(limit, "limit", units)?;
     check.options.timeout = optional_timeout(timeout)?;
     check.options.request_id = optional_id(request_id)?;
@@ -239,20 +290,20 @@ pub(crate) fn optional_id<'a>(request_id: Optional<'a>) -> PyResult<Option<&'a s
 /// What is asked about a key under every rule: as a check of a rule without a name.
 pub(crate) fn about_key<'a>(
     key: &'a Key<'_>,
-    resource: Optional<'a>,
+    resource: Option<&'a Name<'_>>,
     timeout: Optional<'_>,
 ) -> PyResult<Check<'a>> {
-    let mut check = Check::new("", text(&key.0, "key")?);
-    check.options.resource = optional(resource, "resource", text)?;
+    let mut check = Check::new("", key.0.text("key")?);
+    check.options.resource = resource.map(|resource| resource.text("resource")).transpose()?;
     check.options.timeout = optional_timeout(timeout)?;
     Ok(check)
 }
 
-/// A `TypeError` that names the argument.
+/// An error that names the argument, what it has to be and what it is.
 pub(crate) fn wrong_type(name: &str, expected: &str, value: &Object<'_>) -> PyErr {
     let class = value.get_type();
     let got = class.name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("{name} must be {expected}, not {got}"))
+    of_wrong_type(value.py(), &format!("{name} must be {expected}, not {got}"))
 }
 
 /// The error of a conversion; if it is about the type, it names the argument.

@@ -13,8 +13,8 @@ use pyo3::prelude::*;
 use sluicegate::bridge::{self, End, Item, KeyRecordChange, Kind, OwnedCall};
 
 use crate::arguments::{
-    Given, Key, Object, Optional, about_key, block, flag, optional_id, optional_span, optional_timeout,
-    requested, span, stored_limit,
+    Given, Key, Object, Optional, Resource, about_key, block, flag, optional_id, optional_span,
+    optional_timeout, requested, span, stored_limit,
 };
 use crate::calls::{Answered, Calls};
 use crate::check;
@@ -58,12 +58,12 @@ impl Bridge {
         rule: &Object<'py>,
         key: Key<'py>,
         cost: Given<'_>,
-        resource: Optional<'_>,
+        resource: Resource<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
         request_id: Optional<'_>,
     ) -> PyResult<Object<'py>> {
-        let check = requested(rule, &key, &cost, resource, limit, timeout, request_id)?;
+        let check = requested(rule, &key, &cost, resource.as_ref(), limit, timeout, request_id)?;
         self.calls.single(rule.py(), Kind::Check, &check)
     }
 
@@ -74,13 +74,13 @@ impl Bridge {
         rule: &Object<'py>,
         key: Key<'py>,
         cost: Given<'_>,
-        resource: Optional<'_>,
+        resource: Resource<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
         request_id: Optional<'_>,
     ) -> PyResult<Object<'py>> {
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == method).ok_or_else(|| unknown(method))?;
-        let check = requested(rule, &key, &cost, resource, limit, timeout, request_id)?;
+        let check = requested(rule, &key, &cost, resource.as_ref(), limit, timeout, request_id)?;
         self.calls.single(rule.py(), kind, &check)
     }
 
@@ -94,13 +94,13 @@ impl Bridge {
         rule: &Object<'py>,
         key: Key<'py>,
         cost: Given<'_>,
-        resource: Optional<'_>,
+        resource: Resource<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
         wait: Optional<'_>,
     ) -> PyResult<Object<'py>> {
         let wait = optional_span(wait, "wait")?;
-        let check = requested(rule, &key, &cost, resource, limit, timeout, None)?;
+        let check = requested(rule, &key, &cost, resource.as_ref(), limit, timeout, None)?;
         self.calls.call(rule.py(), OwnedCall::Reserve(Item::from(&check), wait))
     }
 
@@ -190,19 +190,21 @@ impl Bridge {
     fn inspect<'py>(
         &self,
         key: Key<'py>,
-        resource: Optional<'_>,
+        resource: Resource<'_>,
         timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
-        self.calls.call(key.py(), OwnedCall::Inspect(Item::from(&about_key(&key, resource, timeout)?)))
+        self.calls
+            .call(key.py(), OwnedCall::Inspect(Item::from(&about_key(&key, resource.as_ref(), timeout)?)))
     }
 
     fn reset_all<'py>(
         &self,
         key: Key<'py>,
-        resource: Optional<'_>,
+        resource: Resource<'_>,
         timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
-        self.calls.call(key.py(), OwnedCall::ResetAll(Item::from(&about_key(&key, resource, timeout)?)))
+        self.calls
+            .call(key.py(), OwnedCall::ResetAll(Item::from(&about_key(&key, resource.as_ref(), timeout)?)))
     }
 
     fn add_rules(&self, rules: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -222,10 +224,10 @@ impl Bridge {
         &self,
         rule: &Object<'py>,
         key: Key<'py>,
-        resource: Optional<'_>,
+        resource: Resource<'_>,
         timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
-        let check = requested(rule, &key, &Given(None), resource, None, timeout, None)?;
+        let check = requested(rule, &key, &Given(None), resource.as_ref(), None, timeout, None)?;
         self.calls.call(rule.py(), OwnedCall::Reset(Item::from(&check)))
     }
 
@@ -268,11 +270,11 @@ impl Bridge {
         key: Key<'_>,
         timeout: &Object<'_>,
         cost: Given<'_>,
-        resource: Optional<'_>,
+        resource: Resource<'_>,
         limit: Optional<'_>,
     ) -> PyResult<u64> {
         let timeout = span(timeout, "timeout")?;
-        let check = requested(rule, &key, &cost, resource, limit, None, None)?;
+        let check = requested(rule, &key, &cost, resource.as_ref(), limit, None, None)?;
         self.calls.submit(rule.py(), OwnedCall::Wait(Item::from(&check), timeout))
     }
 

@@ -10,8 +10,8 @@ use sluicegate::CheckAllOptions;
 use sluicegate::bridge::{self, End, Form, KeyRecordChange, Kind, Used};
 
 use crate::arguments::{
-    Given, Key, Object, Optional, about_key, block, flag, optional_id, optional_span, optional_timeout,
-    requested, span, stored_limit,
+    Given, Key, Object, Optional, Resource, about_key, block, flag, optional_id, optional_span,
+    optional_timeout, requested, span, stored_limit,
 };
 use crate::check;
 use crate::decision::Decision;
@@ -68,12 +68,12 @@ impl RateLimiter {
         rule: &Object<'py>,
         key: Key<'_>,
         cost: Given<'_>,
-        resource: Optional<'_>,
+        resource: Resource<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
         request_id: Optional<'_>,
     ) -> PyResult<Bound<'py, Decision>> {
-        let check = requested(rule, &key, &cost, resource, limit, timeout, request_id)?;
+        let check = requested(rule, &key, &cost, resource.as_ref(), limit, timeout, request_id)?;
         self.shared.single(rule.py(), Kind::Check, &check)
     }
 
@@ -87,11 +87,11 @@ impl RateLimiter {
         rule: &Object<'py>,
         key: Key<'_>,
         cost: Given<'_>,
-        resource: Optional<'_>,
+        resource: Resource<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
     ) -> PyResult<Bound<'py, Decision>> {
-        let check = requested(rule, &key, &cost, resource, limit, timeout, None)?;
+        let check = requested(rule, &key, &cost, resource.as_ref(), limit, timeout, None)?;
         self.shared.single(rule.py(), Kind::Peek, &check)
     }
 
@@ -105,12 +105,12 @@ impl RateLimiter {
         rule: &Object<'py>,
         key: Key<'_>,
         cost: Given<'_>,
-        resource: Optional<'_>,
+        resource: Resource<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
         request_id: Optional<'_>,
     ) -> PyResult<Bound<'py, Decision>> {
-        let check = requested(rule, &key, &cost, resource, limit, timeout, request_id)?;
+        let check = requested(rule, &key, &cost, resource.as_ref(), limit, timeout, request_id)?;
         self.shared.single(rule.py(), Kind::Refund, &check)
     }
 
@@ -124,12 +124,12 @@ impl RateLimiter {
         rule: &Object<'py>,
         key: Key<'_>,
         cost: Given<'_>,
-        resource: Optional<'_>,
+        resource: Resource<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
         request_id: Optional<'_>,
     ) -> PyResult<Bound<'py, Decision>> {
-        let check = requested(rule, &key, &cost, resource, limit, timeout, request_id)?;
+        let check = requested(rule, &key, &cost, resource.as_ref(), limit, timeout, request_id)?;
         self.shared.single(rule.py(), Kind::Charge, &check)
     }
 
@@ -155,13 +155,13 @@ impl RateLimiter {
         rule: &Object<'py>,
         key: Key<'_>,
         cost: Given<'_>,
-        resource: Optional<'_>,
+        resource: Resource<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
         wait: Optional<'_>,
     ) -> PyResult<Bound<'py, Reservation>> {
         let wait = optional_span(wait, "wait")?;
-        let check = requested(rule, &key, &cost, resource, limit, timeout, None)?;
+        let check = requested(rule, &key, &cost, resource.as_ref(), limit, timeout, None)?;
         Reservation::make(rule.py(), &self.shared, |limiter, sleep| {
             bridge::reserve_sleeping(limiter, &[check], Form::Single, wait, sleep)
         })
@@ -301,16 +301,16 @@ impl RateLimiter {
     /// Looks at `key` under every rule; changes nothing. The `parts` of the decision hold, for each rule, what it would
     /// answer to a check of cost 1 now. Rules that limit a resource are left out unless one is given.
     #[pyo3(signature = (key, *, resource=None, timeout=None))]
-    fn inspect(&self, key: Key<'_>, resource: Optional<'_>, timeout: Optional<'_>) -> PyResult<Decision> {
-        let check = about_key(&key, resource, timeout)?;
+    fn inspect(&self, key: Key<'_>, resource: Resource<'_>, timeout: Optional<'_>) -> PyResult<Decision> {
+        let check = about_key(&key, resource.as_ref(), timeout)?;
         self.shared.decide(key.py(), |limiter| limiter.inspect_with(check.key, check.options))
     }
 
     /// Forgets what was counted for `key` under every rule, one after the other. Rules that limit a resource are left
     /// out unless one is given.
     #[pyo3(signature = (key, *, resource=None, timeout=None))]
-    fn reset_all(&self, key: Key<'_>, resource: Optional<'_>, timeout: Optional<'_>) -> PyResult<()> {
-        let check = about_key(&key, resource, timeout)?;
+    fn reset_all(&self, key: Key<'_>, resource: Resource<'_>, timeout: Optional<'_>) -> PyResult<()> {
+        let check = about_key(&key, resource.as_ref(), timeout)?;
         self.shared.call(key.py(), |limiter| limiter.reset_all_with(check.key, check.options))
     }
 
@@ -342,10 +342,10 @@ impl RateLimiter {
         &self,
         rule: &Object<'_>,
         key: Key<'_>,
-        resource: Optional<'_>,
+        resource: Resource<'_>,
         timeout: Optional<'_>,
     ) -> PyResult<()> {
-        let check = requested(rule, &key, &Given(None), resource, None, timeout, None)?;
+        let check = requested(rule, &key, &Given(None), resource.as_ref(), None, timeout, None)?;
         self.shared.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
     }
 
@@ -400,11 +400,11 @@ impl RateLimiter {
         key: Key<'_>,
         timeout: &Object<'_>,
         cost: Given<'_>,
-        resource: Optional<'_>,
+        resource: Resource<'_>,
         limit: Optional<'_>,
     ) -> PyResult<Decision> {
         let timeout = span(timeout, "timeout")?;
-        let check = requested(rule, &key, &cost, resource, limit, None, None)?;
+        let check = requested(rule, &key, &cost, resource.as_ref(), limit, None, None)?;
         self.shared.wait(rule.py(), |limiter, sleep| {
             bridge::wait_sleeping(limiter, &[check], Form::Single, timeout, sleep)
         })

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::bridge::Item;
 
-use crate::arguments::{Given, Key, Object, Optional, instances, requested};
+use crate::arguments::{Given, Key, Object, Optional, Resource, instances, requested};
 
 /// One item of a `check_all`: a rule, a key, and how much to admit.
 #[pyclass(module = "sluicegate", frozen, eq, hash)]
@@ -24,11 +24,12 @@ impl Check {
         rule: &Object<'_>,
         key: Key<'_>,
         cost: Given<'_>,
-        resource: Optional<'_>,
+        resource: Resource<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
     ) -> PyResult<Self> {
-        requested(rule, &key, &cost, resource, limit, timeout, None).map(|check| Self(Item::from(&check)))
+        requested(rule, &key, &cost, resource.as_ref(), limit, timeout, None)
+            .map(|check| Self(Item::from(&check)))
     }
 
     #[getter]

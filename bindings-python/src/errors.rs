@@ -16,6 +16,11 @@ pub(crate) fn invalid_argument(py: Python<'_>, message: &str) -> PyErr {
     new(py, ErrorKind::InvalidArgument, message, false, None)
 }
 
+/// For an argument of the wrong type: for who catches either, an error of the limiter, and a `TypeError`.
+pub(crate) fn of_wrong_type(py: Python<'_>, message: &str) -> PyErr {
+    build(py, intern!(py, "WrongTypeError"), message, false, None)
+}
+
 /// For rules that cannot even be made into JSON.
 pub(crate) fn invalid_rule(py: Python<'_>, message: &str) -> PyErr {
     new(py, ErrorKind::InvalidRule, message, false, None)
@@ -26,11 +31,21 @@ pub(crate) fn closed(py: Python<'_>) -> PyErr {
     new(py, ErrorKind::Closed, "the limiter is closed", false, None)
 }
 
+fn new(py: Python<'_>, kind: ErrorKind, message: &str, retryable: bool, key: Option<&str>) -> PyErr {
+    build(py, class(py, kind), message, retryable, key)
+}
+
 /// Made without the `__init__` of the class: native code of a daemon thread must not run Python code, see
 /// `asynchronous`.
-fn new(py: Python<'_>, kind: ErrorKind, message: &str, retryable: bool, key: Option<&str>) -> PyErr {
+fn build(
+    py: Python<'_>,
+    class: &Bound<'_, PyString>,
+    message: &str,
+    retryable: bool,
+    key: Option<&str>,
+) -> PyErr {
     let build = || {
-        let class = classes(py)?.getattr(class(py, kind))?;
+        let class = classes(py)?.getattr(class)?;
         let exception = class.call_method1(intern!(py, "__new__"), (&class, message))?;
         exception.setattr(intern!(py, "retryable"), retryable)?;
         exception.setattr(intern!(py, "key"), key)?;

@@ -13,6 +13,7 @@ mod errors;
 mod home_loop;
 mod http;
 mod lab;
+mod logging;
 mod matching;
 mod options;
 mod representation;
@@ -54,10 +55,9 @@ mod native {
     #[pymodule_export]
     use crate::status::{Refusal, RulesStatus};
 
-    /// Rules that are refused while they are followed are logged by a thread that is not Python's.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        sluicegate::bridge::log_to_stderr();
+        crate::logging::begin(module.py())?;
         module.add("Options", module.py().get_type::<crate::options::Options>())
     }
 }

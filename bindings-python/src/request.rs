@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyMapping, PyString, PyTuple};
 use sluicegate::bridge::OwnedRequest;
 
-use crate::arguments::{Given, Object, Optional, flag, named, optional, text, wrong_type};
+use crate::arguments::{Given, Name, Object, Optional, flag, named, optional, text, wrong_type};
 
 const PATHS: &str = "an iterable of str";
 const HEADERS: &str = "a mapping or an iterable of pairs";
@@ -25,7 +25,7 @@ pub(crate) fn request(
     Ok(OwnedRequest {
         method: owned(method, "method")?,
         path: owned(path, "path")?,
-        user_id: optional(user_id, "user_id", owned)?,
+        user_id: optional(user_id, "user_id", id)?,
         ip: optional(ip, "ip", owned)?,
         api_key: optional(api_key, "api_key", owned)?,
         headers: given.map_or(Ok(Vec::new()), headers)?,
@@ -38,6 +38,10 @@ pub(crate) fn request(
 
 fn owned(value: &Object<'_>, name: &str) -> PyResult<String> {
     text(value, name).map(str::to_owned)
+}
+
+fn id(value: &Object<'_>, name: &str) -> PyResult<String> {
+    Name::of(value, name)?.text(name).map(str::to_owned)
 }
 
 fn other_paths(given: &Object<'_>) -> PyResult<Vec<String>> {

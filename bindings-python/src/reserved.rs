@@ -10,6 +10,7 @@ use sluicegate::bridge::{self, End, Used};
 
 use crate::arguments::{text, whole, wrong_type};
 use crate::decision::Decision;
+use crate::errors::of_wrong_type;
 use crate::representation::representation;
 
 /// What both kinds of reservations have.
@@ -139,9 +140,8 @@ pub(crate) fn used(cost: Option<&Bound<'_, PyAny>>) -> PyResult<Used> {
         return costs.collect::<PyResult<_>>().map(Used::Rules);
     }
     if is_by_rule > 0 {
-        return Err(PyTypeError::new_err(
-            "cost must have either rules or places of items for its keys, not both",
-        ));
+        let what = "cost must have either rules or places of items for its keys, not both";
+        return Err(of_wrong_type(cost.py(), what));
     }
     let costs = pairs.iter().map(|(place, cost)| {
         let at: u64 = whole(place, "a place of cost", "must be a whole number, at least 0")?;

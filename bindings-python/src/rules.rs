@@ -10,7 +10,7 @@ use sluicegate::Rules;
 use sluicegate::sources::{FileSource, RuleSource, named};
 
 use crate::arguments::{text, wrong_type};
-use crate::errors::{exception, invalid_rule};
+use crate::errors::{exception, invalid_rule, of_wrong_type};
 
 /// Rules from JSON text, a path, the address of a ZooKeeper, or what JSON would be made from.
 pub(crate) fn source(rules: &Bound<'_, PyAny>) -> PyResult<Arc<dyn RuleSource>> {
@@ -51,7 +51,7 @@ fn to_json(rules: &Bound<'_, PyAny>) -> PyResult<String> {
         if error.is_instance_of::<PyValueError>(py) {
             invalid_rule(py, &what)
         } else if error.is_instance_of::<PyTypeError>(py) {
-            PyTypeError::new_err(what)
+            of_wrong_type(py, &what)
         } else {
             error
         }

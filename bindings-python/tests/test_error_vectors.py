@@ -16,7 +16,7 @@ from uuid import uuid4
 import pytest
 from harness import Blocking, Driver, in_seconds, item, make
 
-from sluicegate import SluicegateError, errors
+from sluicegate import SluicegateError, WrongTypeError, errors
 
 FOLDER = Path(__file__).parents[2] / "tests" / "vectors" / "errors"
 KINDS = {
@@ -97,9 +97,11 @@ def filled(text: str, addresses: dict[str, str]) -> str:
 
 def matches(error: Exception, expect: dict[str, Any], addresses: dict[str, str]) -> bool:
     said = str(error)
+    if "unknown_option" in expect:
+        return type(error) is TypeError and expect["unknown_option"] in said
     if "type_error" in expect:
         name = ARGUMENTS.get(expect["type_error"], expect["type_error"])
-        return type(error) is TypeError and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said) is not None
+        return type(error) is WrongTypeError and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said) is not None
     if type(error) is not KINDS[expect["error"]] or error.retryable != expect["retryable"]:
         return False
     if "message_begins" in expect:

@@ -26,6 +26,7 @@ from sluicegate import (
     ServerError,
     SluicegateError,
     UnknownRuleError,
+    WrongTypeError,
     errors,
 )
 
@@ -82,11 +83,11 @@ def test_bad_calls(
         (lambda limiter: limiter.refund("ten", "a", cost="1"), "cost"),
         (lambda limiter: limiter.check("ten", "a", cost=None), "cost"),
         (lambda limiter: limiter.check("ten", "a", limit="5"), "limit"),
-        (lambda limiter: limiter.reset("ten", "a", resource=5), "resource"),
+        (lambda limiter: limiter.reset("ten", "a", resource=5.5), "resource"),
         (lambda limiter: limiter.wait("ten", "a", timeout="soon"), "timeout"),
         (lambda limiter: limiter.check_all(7), "checks"),
         (lambda limiter: limiter.check_all([Check("ten", "a"), ("ten", "b")]), r"checks\[1\]"),
-        (lambda _: Check("ten", 5), "key"),
+        (lambda _: Check("ten", 5.5), "key"),
         (lambda _: ManualClock("now"), "now_us"),
         (lambda _: ManualClock().advance("1"), "seconds"),
     ],
@@ -94,7 +95,7 @@ def test_bad_calls(
 def test_wrong_types_name_the_argument(
     call: Callable[[Any], object], argument: str, url: str, open_limiter: Open
 ) -> None:
-    with pytest.raises(TypeError, match=f"^{argument} must be "):
+    with pytest.raises(WrongTypeError, match=f"^{argument} must be "):
         call(open_limiter(url))
 
 
@@ -115,7 +116,7 @@ def test_wrong_types_name_the_argument(
     ],
 )
 def test_wrong_types_of_options(option: str, value: object, open_limiter: Open) -> None:
-    with pytest.raises(TypeError, match=f"^{option} must be "):
+    with pytest.raises(WrongTypeError, match=f"^{option} must be "):
         open_limiter(**{"url": "memory://", option: value})
 
 

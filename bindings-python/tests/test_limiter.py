@@ -7,11 +7,23 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from enum import IntEnum
+from typing import Any
 
 import pytest
 from harness import Driver
 
-from sluicegate import AsyncRateLimiter, Check, ClosedError, Decision, ManualClock, RateLimiter
+from sluicegate import (
+    AsyncRateLimiter,
+    Check,
+    ClosedError,
+    Decision,
+    InvalidArgumentError,
+    ManualClock,
+    RateLimiter,
+    SluicegateError,
+    WrongTypeError,
+)
 
 Open = Callable[..., Driver]
 
@@ -113,6 +125,32 @@ def test_as_context_managers(redis_url: str) -> None:
         limiter.ping()
     with pytest.raises(ClosedError):
         limiter.ping()
+
+
+class Pk(IntEnum):
+    ALICE = 7
+
+
+def test_an_int_is_its_decimal_text(url: str, open_limiter: Open) -> None:
+    limiter = open_limiter(url)
+    assert limiter.check("ten", 7).remaining == 9
+    assert limiter.check("ten", "7").remaining == 8
+    assert limiter.check_all([Check("ten", Pk.ALICE)]).remaining == 7
+    assert limiter.peek("ten", -(10**40)).remaining == 10
+    assert limiter.check("ten", (1, "a")).remaining == limiter.peek("ten", ["1", "a"]).remaining == 9
+    assert limiter.check("printer", 1, resource=2).remaining == limiter.peek("printer", "1", resource="2").remaining
+    assert Check("printer", 1, resource=2) == Check("printer", "1", resource="2")
+    with pytest.raises(InvalidArgumentError, match="^key is an int of too many digits"):
+        limiter.check("ten", 10**5000)
+
+
+@pytest.mark.parametrize("key", [True, 7.0, None, b"7", ["7", False]])
+def test_what_is_no_key(key: Any, url: str, open_limiter: Open) -> None:
+    limiter = open_limiter(url)
+    with pytest.raises(WrongTypeError, match=r"^key(\[1\])? must be a str or an int, not (bool|float|NoneType|bytes)") as error:
+        limiter.check("ten", key)
+    assert isinstance(error.value, SluicegateError) and isinstance(error.value, TypeError)
+    assert not error.value.retryable
 
 
 def test_keys_of_any_text(url: str, open_limiter: Open) -> None:

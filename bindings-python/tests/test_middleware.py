@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from web import FRAMEWORKS, RULES, Limits, Site
 
-from sluicegate import AsyncRateLimiter, InvalidArgumentError, RateLimiter, _middleware, asgi, wsgi
+from sluicegate import AsyncRateLimiter, InvalidArgumentError, RateLimiter, WrongTypeError, _middleware, asgi, wsgi
 
 ALICE = ("X-User", "alice")
 
@@ -329,6 +329,20 @@ def test_options_that_make_no_sense(middleware: Any, options: dict[str, Any], me
 def test_wrong_types(middleware: Any, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(TypeError, match=f"^{message}$"):
         middleware(None, **{"limiter": unused_limiter(middleware), **arguments})
+
+
+@pytest.mark.parametrize(("user", "remaining"), [(7, 1), ("7", 1), (7.5, None)])
+def test_a_user_may_be_a_number(user: Any, remaining: int | None) -> None:
+    with RateLimiter("memory://", rules=RULES) as limiter:
+        limited = wsgi.RateLimitMiddleware(lambda *_: [], limiter, user_id=lambda _: user)
+        environ: dict[str, Any] = {"REQUEST_METHOD": "GET", "PATH_INFO": "/orders/7", "HTTP_X_CLIENT_TYPE": "mobile"}
+        if remaining is None:
+            # No mistake of the client, whose request would be answered with 400.
+            with pytest.raises(WrongTypeError, match="^user_id must be a str or an int, not float$"):
+                limited(environ, lambda *_: lambda _: None)
+        else:
+            limited(environ, lambda *_: lambda _: None)
+            assert limiter.peek("orders", "7").remaining == remaining
 
 
 def test_a_blocking_application_needs_a_blocking_limiter() -> None:

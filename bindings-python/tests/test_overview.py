@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from harness import Driver
 
-from sluicegate import InvalidArgumentError, ManualClock
+from sluicegate import InvalidArgumentError, ManualClock, WrongTypeError
 
 RULES = [
     {"rule_id": "login", "rate": "5/minute"},
@@ -69,10 +69,10 @@ def test_mistakes_are_named(limiter: Driver) -> None:
     for call in (limiter.inspect, limiter.reset_all):
         with pytest.raises(InvalidArgumentError, match="the key is empty"):
             call("")
-        with pytest.raises(TypeError, match="key must be a str, not int"):
-            call(7)
-        with pytest.raises(TypeError, match="resource must be a str, not int"):
-            call("alice", resource=7)
+        with pytest.raises(WrongTypeError, match="key must be a str or an int, not float"):
+            call(7.5)
+        with pytest.raises(WrongTypeError, match="resource must be a str or an int, not bool"):
+            call("alice", resource=True)
 
 
 def test_rules_are_data(open_limiter: Callable[..., Driver], limiter: Driver) -> None:

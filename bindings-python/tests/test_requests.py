@@ -106,7 +106,7 @@ def test_every_argument_may_be_a_keyword(open_limiter: OpenLimiter) -> None:
     [
         ({"method": 1}, "method must be a str, not int"),
         ({"path": b"/"}, "path must be a str, not bytes"),
-        ({"user_id": 7}, "user_id must be a str, not int"),
+        ({"user_id": 7.5}, "user_id must be a str or an int, not float"),
         ({"ip": 7}, "ip must be a str, not int"),
         ({"api_key": 7}, "api_key must be a str, not int"),
         ({"api_key_header": 7}, "api_key_header must be a str, not int"),

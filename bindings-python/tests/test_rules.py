@@ -166,13 +166,41 @@ with RateLimiter("memory://", rules=sys.argv[1]) as limiter:
 """
 
 
-@pytest.mark.parametrize(("log", "is_logged"), [("", True), ("off", False)])
-def test_refusals_are_logged_to_standard_error(log: str, is_logged: bool, path: Path) -> None:
-    command = [sys.executable, "-c", REFUSED, str(path)]
-    environment = {**os.environ, "SLUICEGATE_LOG": log}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stderr.startswith(f"sluicegate: rules refused: {path}: ") == is_logged
-    assert done.stderr.count("\n") == is_logged
+@pytest.mark.parametrize(
+    ("configured", "start"),
+    [
+        ("", "rules refused: "),
+        ("logging.basicConfig(format='%(levelname)s %(name)s %(message)s')", "WARNING sluicegate rules refused: "),
+        ("logging.getLogger('sluicegate').setLevel(logging.ERROR)", None),
+    ],
+)
+def test_refusals_go_to_the_logger(configured: str, start: str | None, path: Path) -> None:
+    command = [sys.executable, "-c", f"import logging\n{configured}\n{REFUSED}", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr.startswith(f"{start}{path}: ") if start else done.stderr == ""
+    assert done.stderr.count("\n") == (start is not None)
+
+
+def test_a_forked_child_logs_by_itself(path: Path) -> None:
+    program = f"""
+import logging, os
+from pathlib import Path
+logging.basicConfig(format="%(process)d %(message)s")
+{REFUSED}
+child = os.fork()
+if child == 0:
+    Path(sys.argv[1]).write_text('[{{"rule_id": "a", "rate": "1/s"}}]')
+    with RateLimiter("memory://", rules=sys.argv[1]) as limiter:
+        open(sys.argv[1], "w").write("[")
+        while not limiter.rules_status().refused:
+            time.sleep(0.01)
+    sys.exit()
+assert os.waitpid(child, 0)[1] == 0
+"""
+    command = [sys.executable, "-W", "ignore", "-c", program, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    processes = [line.split()[0] for line in done.stderr.splitlines() if "rules refused" in line]
+    assert len(processes) == len(set(processes)) == 2, done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,8 @@ def requests(limiter: RateLimiter) -> list[tuple[str, str]]:
 limiter = RateLimiter("memory://", rules="[]", rules_cache=Path("cache.json"))
 limiter.check("login", "alice").headers("draft")  # type: ignore[arg-type]
 RateLimiter("memory://", rules=3)  # type: ignore[arg-type]
-RateLimiter("memory://", rules="[]").check("login", 7)  # type: ignore[arg-type]
+RateLimiter("memory://", rules="[]").check("login", (7, "a"), resource=7)
+RateLimiter("memory://", rules="[]").check("login", 7.5)  # type: ignore[arg-type]
 """
 
 APPLICATIONS = """

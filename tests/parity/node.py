@@ -55,7 +55,7 @@ def surface(sources: Sources) -> Surface:
 def add_class(found: Surface, types: Types, name: str) -> None:
     owner = RENAMED.get(name, name)
     for member in split(types.classes[name], ";"):
-        if member.startswith(("private ", "#")):
+        if member.startswith(("private ", "protected ", "#")):
             continue
         method = re.match(rf"{MODIFIERS}([\w$]+|\[[\w.]+\])(?:<.*?>)?\(", member)
         if method is None or member.startswith(("get ", "set ")):

@@ -49,8 +49,8 @@ class Packages(Noticed):
     def test_functions(self) -> None:
         for beginning in ("pub fn", "pub const fn", "pub async unsafe fn"):
             self.assert_noticed("core/src/lib.rs", "mod sequence;\n", f"{beginning} added() {{}}\n", "package")
-        self.assert_noticed(f"{PYTHON}/__init__.py", "    UnknownRuleError,\n)\n", "def added(): ...\n", "package")
-        types = "export { ManualClock, RateLimiter, Reservation, SluicegateError, addressKey, headers };\n"
+        self.assert_noticed(f"{PYTHON}/__init__.py", "    WrongTypeError,\n)\n", "def added(): ...\n", "package")
+        types = "export { ManualClock, RateLimiter, Reservation, SluicegateError, WrongTypeError, addressKey, headers };\n"
         self.assert_noticed(f"{NODE}/index.d.ts", types, "export function added(): void;\n", "package")
         self.assert_noticed(C, "const char *sluicegate_version(void);\n", "int sluicegate_added(void);\n", "package")
 
@@ -191,7 +191,7 @@ class Parameters(Noticed):
 
     def test_node(self) -> None:
         for method in ("check", "peek", "refund", "reset", "wait"):
-            declared = f"\n    {method}(rule: string, key: string"
+            declared = f"\n    {method}(rule: string, key: Key"
             self.assert_noticed(f"{NODE}/limiter.d.ts", declared, ", added: string", f"RateLimiter.{method}()")
         self.assert_noticed(f"{NODE}/limiter.d.ts", "\n    ping(", "added?: string, ", "RateLimiter.ping()")
         explain = "        explain: true;\n"

@@ -15,6 +15,7 @@ static const char *url, *source, *change, *spoil, *unit, *cache;
 static sluicegate_limiter *limiter;
 static atomic_bool stop;
 static atomic_uint_least64_t admitted, mistakes;
+static atomic_uint warnings;
 
 static void open_limiter(const char *rules) {
     sluicegate_options options = SLUICEGATE_OPTIONS_INIT;
@@ -82,12 +83,23 @@ static void remember(void *context, const char *name, const char *reason) {
     snprintf((char *)context, SLUICEGATE_MESSAGE_SIZE, "%s: %s", name, reason);
 }
 
+static void note(void *context, const char *message) {
+    if (context == &warnings && strncmp(message, "rules refused: ", 15) == 0 && strstr(message, unit))
+        warnings++;
+}
+
+static bool is_warned_of(unsigned count) {
+    for (int ms = 0; ms < TIMEOUT_MS && warnings < count; ms += LOOK_EVERY_MS)
+        usleep(LOOK_EVERY_MS * 1000);
+    return warnings == count;
+}
+
 static void what_is_refused_changes_nothing(void) {
     char refused[SLUICEGATE_MESSAGE_SIZE] = "";
     sluicegate_rules rules = state();
     EXPECT(rules.refused == 0 && rules.reachable && !rules.cached && rules.last_error[0] == '\0');
     EXPECT(system(spoil) == 0);
-    EXPECT(is_seen(2, 1));
+    EXPECT(is_seen(2, 1) && is_warned_of(1));
     EXPECT_OK(sluicegate_rules_status(limiter, &rules, remember, refused, error));
     EXPECT(rules.refused == 1 && rules.updates == 2 && rules.count == 1 && rules.reachable);
     EXPECT(strncmp(refused, unit, strlen(unit)) == 0 && strstr(rules.last_error, unit));
@@ -118,11 +130,13 @@ int main(int argc, char **argv) {
     unit = argv[5];
     cache = argv[6];
     alarm(180); /* A hang is a failure. */
+    sluicegate_set_log(note, &warnings);
     open_limiter(source);
     RUN(a_change_applies_at_once_and_keeps_the_count);
     RUN(what_is_refused_changes_nothing);
     RUN(a_source_that_is_away_is_replaced_by_the_cache);
     RUN(a_limiter_that_is_closed_still_tells);
     sluicegate_limiter_free(limiter);
+    sluicegate_set_log(NULL, NULL);
     return summary();
 }

@@ -23,6 +23,7 @@ from .errors import (
     ServerError,
     SluicegateError,
     UnknownRuleError,
+    WrongTypeError,
 )
 
 __all__ = [
@@ -44,5 +45,6 @@ __all__ = [
     "ServerError",
     "SluicegateError",
     "UnknownRuleError",
+    "WrongTypeError",
     "address_key",
 ]

@@ -13,7 +13,7 @@ from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch
 from ._reservations import Reserving
 
 if TYPE_CHECKING:
-    from ._native import _Headers, _Key, _Path, _Rules, _StatedRules
+    from ._native import _Headers, _Key, _Name, _Path, _Rules, _StatedRules
     from .rules import Rule
 
 __all__ = ["AsyncRateLimiter"]
@@ -98,7 +98,7 @@ class AsyncRateLimiter:
         key: _Key,
         *,
         cost: int = 1,
-        resource: str | None = None,
+        resource: _Name | None = None,
         limit: int | None = None,
         timeout: float | None = None,
         request_id: str | None = None,
@@ -127,7 +127,7 @@ class AsyncRateLimiter:
         key: _Key,
         *,
         cost: int = 1,
-        resource: str | None = None,
+        resource: _Name | None = None,
         limit: int | None = None,
         timeout: float | None = None,
         wait: float | None = None,
@@ -156,7 +156,7 @@ class AsyncRateLimiter:
         method: str,
         path: str,
         *,
-        user_id: str | None = None,
+        user_id: _Name | None = None,
         ip: str | None = None,
         api_key: str | None = None,
         headers: _Headers | None = None,
@@ -210,7 +210,7 @@ class AsyncRateLimiter:
         method: str,
         path: str,
         *,
-        user_id: str | None = None,
+        user_id: _Name | None = None,
         ip: str | None = None,
         api_key: str | None = None,
         headers: _Headers | None = None,
@@ -236,7 +236,7 @@ class AsyncRateLimiter:
         method: str,
         path: str,
         *,
-        user_id: str | None = None,
+        user_id: _Name | None = None,
         ip: str | None = None,
         api_key: str | None = None,
         headers: _Headers | None = None,
@@ -259,7 +259,7 @@ class AsyncRateLimiter:
         key: _Key,
         *,
         cost: int = 1,
-        resource: str | None = None,
+        resource: _Name | None = None,
         limit: int | None = None,
         timeout: float | None = None,
     ) -> Decision:
@@ -273,7 +273,7 @@ class AsyncRateLimiter:
         key: _Key,
         *,
         cost: int = 1,
-        resource: str | None = None,
+        resource: _Name | None = None,
         limit: int | None = None,
         timeout: float | None = None,
         request_id: str | None = None,
@@ -288,7 +288,7 @@ class AsyncRateLimiter:
         key: _Key,
         *,
         cost: int = 1,
-        resource: str | None = None,
+        resource: _Name | None = None,
         limit: int | None = None,
         timeout: float | None = None,
         request_id: str | None = None,
@@ -298,7 +298,7 @@ class AsyncRateLimiter:
         return answer if isinstance(answer, Decision) else await self._calls.answer(answer)
 
     async def reset(
-        self, rule: str, key: _Key, *, resource: str | None = None, timeout: float | None = None
+        self, rule: str, key: _Key, *, resource: _Name | None = None, timeout: float | None = None
     ) -> None:
         """Forgets what was counted for `key` under `rule`, and nothing else."""
         await self._calls.done(self._bridge.reset(rule, key, resource, timeout))
@@ -340,7 +340,7 @@ class AsyncRateLimiter:
         *,
         timeout: float,
         cost: int = 1,
-        resource: str | None = None,
+        resource: _Name | None = None,
         limit: int | None = None,
     ) -> Decision:
         """Waits until the cost is admitted, for `timeout` seconds at most.
@@ -362,7 +362,7 @@ class AsyncRateLimiter:
         return self._bridge.rules()
 
     async def inspect(
-        self, key: _Key, *, resource: str | None = None, timeout: float | None = None
+        self, key: _Key, *, resource: _Name | None = None, timeout: float | None = None
     ) -> Decision:
         """Looks at `key` under every rule; changes nothing.
 
@@ -373,7 +373,7 @@ class AsyncRateLimiter:
         return answer if isinstance(answer, Decision) else await self._calls.answer(answer)
 
     async def reset_all(
-        self, key: _Key, *, resource: str | None = None, timeout: float | None = None
+        self, key: _Key, *, resource: _Name | None = None, timeout: float | None = None
     ) -> None:
         """Forgets what was counted for `key` under every rule, one after the other.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, AnyStr, Literal
 from urllib.parse import quote
 
 from ._native import Decision, Problem, client_address, is_header_name
-from .errors import InvalidArgumentError, SluicegateError
+from .errors import InvalidArgumentError, SluicegateError, WrongTypeError
 
 if TYPE_CHECKING:
     _Style = Literal["ietf", "x-ratelimit"]
@@ -87,6 +87,9 @@ class Policy:
 
     def undecided(self, error: SluicegateError) -> Headers | Problem:
         """Likewise if the limiter raised an error. Log it; do not send it to the client."""
+        if isinstance(error, WrongTypeError):
+            # Of a hook, such as `user_id`: no request has a type.
+            raise error
         if isinstance(error, InvalidArgumentError):
             return Problem.invalid(str(error))
         if self.on_error == "raise":
@@ -101,7 +104,7 @@ class Policy:
 def ensure(name: str, wanted: str, value: object, is_so: bool) -> None:
     """Refuses an argument of the wrong type."""
     if not is_so:
-        raise TypeError(f"{name} must be {wanted}, not {type(value).__name__}")
+        raise WrongTypeError(f"{name} must be {wanted}, not {type(value).__name__}")
 
 
 def ensure_seconds(name: str, value: object) -> None:

@@ -33,7 +33,9 @@ __all__ = [
 
 _R = TypeVar("_R", bound=Reserved)
 _Path: TypeAlias = str | PathLike[str]
-_Key: TypeAlias = str | list[str] | tuple[str, ...]
+# Who or what is counted. An int, such as the primary key of a row, is its decimal text.
+_Name: TypeAlias = str | int
+_Key: TypeAlias = _Name | list[str] | list[int] | list[_Name] | tuple[_Name, ...]
 # A path, JSON text, the address of a ZooKeeper, rules, or an object whose only field is `rules`.
 _StatedRules: TypeAlias = (
     str | list[Rule] | tuple[Rule, ...] | list[dict[str, Any]] | tuple[dict[str, Any], ...] | dict[str, Any]
@@ -193,7 +195,7 @@ class Check:
         key: _Key,
         *,
         cost: int = 1,
-        resource: str | None = None,
+        resource: _Name | None = None,
         limit: int | None = None,
         timeout: float | None = None,
     ) -> Check: ...
@@ -369,7 +371,7 @@ class RateLimiter:
         key: _Key,
         *,
         cost: int = 1,
-        resource: str | None = None,
+        resource: _Name | None = None,
         limit: int | None = None,
         timeout: float | None = None,
         request_id: str | None = None,
@@ -394,7 +396,7 @@ class RateLimiter:
         key: _Key,
         *,
         cost: int = 1,
-        resource: str | None = None,
+        resource: _Name | None = None,
         limit: int | None = None,
         timeout: float | None = None,
         wait: float | None = None,
@@ -416,7 +418,7 @@ class RateLimiter:
         method: str,
         path: str,
         *,
-        user_id: str | None = None,
+        user_id: _Name | None = None,
         ip: str | None = None,
         api_key: str | None = None,
         headers: _Headers | None = None,
@@ -449,7 +451,7 @@ class RateLimiter:
         method: str,
         path: str,
         *,
-        user_id: str | None = None,
+        user_id: _Name | None = None,
         ip: str | None = None,
         api_key: str | None = None,
         headers: _Headers | None = None,
@@ -471,7 +473,7 @@ class RateLimiter:
         method: str,
         path: str,
         *,
-        user_id: str | None = None,
+        user_id: _Name | None = None,
         ip: str | None = None,
         api_key: str | None = None,
         headers: _Headers | None = None,
@@ -491,7 +493,7 @@ class RateLimiter:
         key: _Key,
         *,
         cost: int = 1,
-        resource: str | None = None,
+        resource: _Name | None = None,
         limit: int | None = None,
         timeout: float | None = None,
     ) -> Decision:
@@ -503,7 +505,7 @@ class RateLimiter:
         key: _Key,
         *,
         cost: int = 1,
-        resource: str | None = None,
+        resource: _Name | None = None,
         limit: int | None = None,
         timeout: float | None = None,
         request_id: str | None = None,
@@ -516,7 +518,7 @@ class RateLimiter:
         key: _Key,
         *,
         cost: int = 1,
-        resource: str | None = None,
+        resource: _Name | None = None,
         limit: int | None = None,
         timeout: float | None = None,
         request_id: str | None = None,
@@ -527,7 +529,7 @@ class RateLimiter:
         """
 
     def reset(
-        self, rule: str, key: _Key, *, resource: str | None = None, timeout: float | None = None
+        self, rule: str, key: _Key, *, resource: _Name | None = None, timeout: float | None = None
     ) -> None:
         """Forgets what was counted for `key` under `rule`, and nothing else."""
 
@@ -564,7 +566,7 @@ class RateLimiter:
         *,
         timeout: float,
         cost: int = 1,
-        resource: str | None = None,
+        resource: _Name | None = None,
         limit: int | None = None,
     ) -> Decision:
         """Waits until the cost is admitted, for `timeout` seconds at most.
@@ -582,14 +584,14 @@ class RateLimiter:
     def rules(self) -> list[Rule]:
         """The rules in force, as rule files state them: what is left to its default is left out."""
 
-    def inspect(self, key: _Key, *, resource: str | None = None, timeout: float | None = None) -> Decision:
+    def inspect(self, key: _Key, *, resource: _Name | None = None, timeout: float | None = None) -> Decision:
         """Looks at `key` under every rule; changes nothing.
 
         The `parts` of the decision hold, for each rule, what it would answer to a check of cost 1 now. Rules that
         limit a resource are left out unless one is given.
         """
 
-    def reset_all(self, key: _Key, *, resource: str | None = None, timeout: float | None = None) -> None:
+    def reset_all(self, key: _Key, *, resource: _Name | None = None, timeout: float | None = None) -> None:
         """Forgets what was counted for `key` under every rule, one after the other.
 
         Rules that limit a resource are left out unless one is given.
@@ -674,7 +676,7 @@ class Bridge:
         rule: str,
         key: _Key,
         cost: int,
-        resource: str | None,
+        resource: _Name | None,
         limit: int | None,
         timeout: float | None,
         request_id: str | None,
@@ -684,7 +686,7 @@ class Bridge:
         self,
         method: str,
         path: str,
-        user_id: str | None,
+        user_id: _Name | None,
         ip: str | None,
         api_key: str | None,
         headers: _Headers | None,
@@ -697,7 +699,7 @@ class Bridge:
         self,
         method: str,
         path: str,
-        user_id: str | None,
+        user_id: _Name | None,
         ip: str | None,
         api_key: str | None,
         headers: _Headers | None,
@@ -710,15 +712,15 @@ class Bridge:
     def prometheus(self) -> str: ...
     def rules_status(self) -> RulesStatus: ...
     def rules(self) -> list[Rule]: ...
-    def inspect(self, key: _Key, resource: str | None, timeout: float | None) -> Decision | int: ...
-    def reset_all(self, key: _Key, resource: str | None, timeout: float | None) -> int | None: ...
+    def inspect(self, key: _Key, resource: _Name | None, timeout: float | None) -> Decision | int: ...
+    def reset_all(self, key: _Key, resource: _Name | None, timeout: float | None) -> int | None: ...
     def decide(
         self,
         method: str,
         rule: str,
         key: _Key,
         cost: int,
-        resource: str | None,
+        resource: _Name | None,
         limit: int | None,
         timeout: float | None,
         request_id: str | None,
@@ -728,7 +730,7 @@ class Bridge:
         rule: str,
         key: _Key,
         cost: int,
-        resource: str | None,
+        resource: _Name | None,
         limit: int | None,
         timeout: float | None,
         wait: float | None,
@@ -738,7 +740,7 @@ class Bridge:
         self,
         method: str,
         path: str,
-        user_id: str | None,
+        user_id: _Name | None,
         ip: str | None,
         api_key: str | None,
         headers: _Headers | None,
@@ -748,14 +750,14 @@ class Bridge:
         timeout: float | None,
     ) -> Reserved | int: ...
     def end(self, method: str, reservation: str | Reserved, cost: _Used) -> int: ...
-    def reset(self, rule: str, key: _Key, resource: str | None, timeout: float | None) -> int | None: ...
+    def reset(self, rule: str, key: _Key, resource: _Name | None, timeout: float | None) -> int | None: ...
     def block(self, rule: str, key: _Key, seconds: float, timeout: float | None) -> int | None: ...
     def change(self, method: str, rule: str, key: _Key, timeout: float | None) -> int: ...
     def set_limit(
         self, rule: str, key: _Key, limit: int, expires_in: float | None, timeout: float | None
     ) -> int | None: ...
     def wait(
-        self, rule: str, key: _Key, timeout: float, cost: int, resource: str | None, limit: int | None
+        self, rule: str, key: _Key, timeout: float, cost: int, resource: _Name | None, limit: int | None
     ) -> int: ...
     def wait_all(self, checks: Iterable[Check], timeout: float) -> int: ...
     def ping(self, timeout: float | None) -> int | None: ...

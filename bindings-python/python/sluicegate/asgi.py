@@ -32,6 +32,7 @@ _BEGINNINGS = ("http.response.start", "websocket.accept", "websocket.http.respon
 # Why a WebSocket is closed.
 _POLICY_VIOLATION = 1008
 _Find = Callable[[Scope], str | None | Awaitable[str | None]]
+_FindUser = Callable[[Scope], str | int | None | Awaitable[str | int | None]]
 
 
 class RateLimitMiddleware:
@@ -92,7 +93,7 @@ class RateLimitMiddleware:
         app: _App,
         limiter: AsyncRateLimiter | Callable[[Scope], AsyncRateLimiter | Awaitable[AsyncRateLimiter]],
         *,
-        user_id: _Find | None = None,
+        user_id: _FindUser | None = None,
         api_key: _Find | str | None = None,
         trusted_proxies: int = 0,
         headers: _Style = "ietf",
@@ -194,7 +195,7 @@ def _expects_to_be_asked(scope: Scope) -> bool:
     return any(name.lower() == b"expect" for name, _ in scope["headers"])
 
 
-async def _found(find: _Find | None, scope: Scope) -> str | None:
+async def _found(find: _FindUser | _Find | None, scope: Scope) -> Any:
     found = find(scope) if find else None
     return await found if inspect.isawaitable(found) else found
 

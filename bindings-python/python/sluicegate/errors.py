@@ -11,6 +11,7 @@ __all__ = [
     "ServerError",
     "SluicegateError",
     "UnknownRuleError",
+    "WrongTypeError",
 ]
 
 
@@ -40,6 +41,10 @@ class UnknownRuleError(SluicegateError, LookupError):
 
 class InvalidArgumentError(SluicegateError, ValueError):
     """A key, cost, resource, option or URL is not acceptable."""
+
+
+class WrongTypeError(InvalidArgumentError, TypeError):
+    """An argument has the wrong type. The message names the argument, what it has to be, and what it is."""
 
 
 class ConnectionFailedError(SluicegateError):

@@ -74,7 +74,7 @@ class RateLimitMiddleware:
         app: WSGIApplication,
         limiter: RateLimiter,
         *,
-        user_id: Callable[[WSGIEnvironment], str | None] | None = None,
+        user_id: Callable[[WSGIEnvironment], str | int | None] | None = None,
         api_key: Callable[[WSGIEnvironment], str | None] | str | None = None,
         trusted_proxies: int = 0,
         headers: _Style = "ietf",

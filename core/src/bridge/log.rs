@@ -2,34 +2,84 @@
 
 use std::env;
 use std::io::{Write, stderr};
+use std::sync::Arc;
+use std::time::Duration;
 
 use ::log::{LevelFilter, Log, Metadata, Record};
+use arc_swap::ArcSwapOption;
+use once_cell::race::OnceBox;
 
-/// What silences it.
+use super::outbox::Outbox;
+use crate::sync::fork::PerProcess;
+
+/// What silences standard error.
 const VARIABLE: &str = "SLUICEGATE_LOG";
 
-struct StandardError;
+/// What the host has for warnings. It is called on the thread that warns, so on any.
+pub type LogSink = Box<dyn Fn(&str) + Send + Sync>;
 
-impl Log for StandardError {
+/// Where warnings go instead of to standard error.
+static SINK: ArcSwapOption<LogSink> = ArcSwapOption::const_empty();
+
+/// The warnings that a thread writes.
+static OUTBOX: OnceBox<PerProcess<Arc<Outbox>>> = OnceBox::new();
+
+struct HostLog;
+
+impl Log for HostLog {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.target().starts_with("sluicegate")
     }
 
     fn log(&self, record: &Record<'_>) {
-        if self.enabled(record.metadata()) {
-            let line = format!("sluicegate: {}\n", record.args());
-            // At once, as other processes may write there too. Where nothing can be written, nobody reads.
-            let _ = stderr().write_all(line.as_bytes());
+        if !self.enabled(record.metadata()) {
+            return;
+        }
+        let message = record.args().to_string();
+        match &*SINK.load() {
+            Some(sink) => sink(&message),
+            None => to_stderr(&message),
         }
     }
 
     fn flush(&self) {}
 }
 
-/// Writes warnings, such as those of rules that were refused, to standard error, unless the environment
-/// variable `SLUICEGATE_LOG` is `off` or the host has a logger.
-pub fn log_to_stderr() {
-    if env::var_os(VARIABLE).is_none_or(|wish| wish != "off") && ::log::set_logger(&StandardError).is_ok() {
+fn to_stderr(message: &str) {
+    if env::var_os(VARIABLE).is_none_or(|wish| wish != "off") {
+        // At once, as other processes may write there too. Where nothing can be written, nobody reads.
+        let _ = stderr().write_all(format!("sluicegate: {message}\n").as_bytes());
+    }
+}
+
+/// Hands warnings, such as those of rules that were refused, to the host. Without a sink they are written to standard error,
+/// unless the environment variable `SLUICEGATE_LOG` is `off`. Has no effect where the host has a logger of Rust's.
+pub fn log_to(sink: Option<LogSink>) {
+    if ::log::set_logger(&HostLog).is_ok() {
         ::log::set_max_level(LevelFilter::Warn);
     }
+    SINK.store(sink.map(Arc::new));
+}
+
+/// The same with a function that may wait for what the thread holds that warns, such as the lock of an interpreter: a thread
+/// of its own calls it, which ends when there is nothing to write.
+pub fn log_in_background(write: fn(&str)) {
+    OUTBOX.get_or_init(|| Box::new(PerProcess::new(Arc::new(Outbox::new(write)))));
+    log_to(Some(Box::new(|message| {
+        if !outbox().is_some_and(|outbox| outbox.put(message)) {
+            to_stderr(message);
+        }
+    })));
+}
+
+/// Waits until the warnings so far are written, for so long at most. Later ones go to standard error.
+pub fn end_background_log(timeout: Duration) {
+    if let Some(outbox) = outbox() {
+        outbox.close(timeout);
+    }
+}
+
+/// That of this process: a forked child lacks the thread.
+fn outbox() -> Option<&'static Arc<Outbox>> {
+    Some(OUTBOX.get()?.get(|parents| Arc::new(parents.empty())))
 }

@@ -15,6 +15,7 @@
 mod blocking;
 mod log;
 mod message;
+mod outbox;
 mod runner;
 mod tasks;
 mod timers;
@@ -35,7 +36,7 @@ use crate::request::Check;
 use crate::sync::fork::generation;
 use crate::time::clock::LATEST;
 pub use blocking::{change_key_record, decide, end, is_in_memory, reserve_sleeping, wait_sleeping};
-pub use log::log_to_stderr;
+pub use log::{LogSink, end_background_log, log_in_background, log_to};
 use message::answer;
 pub use message::{
     Answer, Completion, End, Item, KeyRecordChange, Kind, OwnedCall, OwnedRequest, Reserved, Span, Used,

@@ -1,0 +1,57 @@
+//! Warnings, such as of rules that were refused while they are followed.
+
+use std::ffi::{c_char, c_void};
+use std::sync::Once;
+
+use sluicegate::bridge::log_to;
+
+use crate::text::terminated;
+
+/// Receives a warning, a text of one line that lives until it returns; `context` is what came with it. Any thread may call
+/// it, and several at once. It has to return: neither by longjmp nor by an exception; and it must not free a limiter.
+pub type LogCallback = Option<unsafe extern "C" fn(context: *mut c_void, message: *const c_char)>;
+
+/// What came with a callback, for its calls on any thread.
+struct Context(*mut c_void);
+
+// SAFETY: the pointer is only handed back, to a function that any thread may call.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Context {
+    fn pointer(&self) -> *mut c_void {
+        self.0
+    }
+}
+
+/// Without a callback, standard error.
+static STANDARD_ERROR: Once = Once::new();
+
+/// Has warnings written, unless a callback has them already.
+pub(crate) fn ensure_log() {
+    STANDARD_ERROR.call_once(|| log_to(None));
+}
+
+export! {
+    /// Sets where the warnings of all limiters go, such as of rules that were refused while they are followed: to `callback`,
+    /// with `context`, or if that is NULL to standard error, unless the environment variable SLUICEGATE_LOG is "off". A call
+    /// of an earlier callback may still be under way when this returns.
+    fn sluicegate_set_log(callback: LogCallback, context: *mut c_void) -> () {
+        STANDARD_ERROR.call_once(|| ());
+        match callback {
+            None => log_to(None),
+            Some(_) => log_to(Some(sink(callback, context))),
+        }
+    }
+}
+
+fn sink(callback: LogCallback, context: *mut c_void) -> sluicegate::bridge::LogSink {
+    let context = Context(context);
+    Box::new(move |message| {
+        let Some(callback) = callback else { return };
+        let message = terminated(message);
+        // SAFETY: the text ends with NUL; that any thread may call it is stated in the header.
+        unsafe { callback(context.pointer(), message.as_ptr()) }
+    })
+}

@@ -1,0 +1,100 @@
+//! Messages that a thread of their own writes.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// More messages than this do not wait to be written; further ones are dropped.
+const MOST: usize = 1000;
+
+pub(super) struct Outbox {
+    write: fn(&str),
+    state: Mutex<State>,
+    /// Signalled when the writer ends.
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    messages: VecDeque<String>,
+    has_writer: bool,
+    is_closed: bool,
+}
+
+impl Outbox {
+    pub(super) fn new(write: fn(&str)) -> Self {
+        Self { write, state: Mutex::default(), ended: Condvar::new() }
+    }
+
+    /// One for a forked child, in which nothing is written yet.
+    pub(super) fn empty(&self) -> Self {
+        Self::new(self.write)
+    }
+
+    /// Has a message written; `false` if nothing is written any more.
+    pub(super) fn put(self: &Arc<Self>, message: &str) -> bool {
+        let mut state = self.lock();
+        if state.is_closed {
+            return false;
+        }
+        if state.messages.len() < MOST {
+            state.messages.push_back(message.to_owned());
+        }
+        if !state.has_writer {
+            let writer = Arc::clone(self);
+            let thread = thread::Builder::new().name("sluicegate-log".to_owned());
+            state.has_writer = thread.spawn(move || writer.run()).is_ok();
+        }
+        true
+    }
+
+    fn run(&self) {
+        while let Some(message) = self.next() {
+            (self.write)(&message);
+        }
+    }
+
+    fn next(&self) -> Option<String> {
+        let mut state = self.lock();
+        let message = state.messages.pop_front();
+        if message.is_none() {
+            state.has_writer = false;
+            self.ended.notify_all();
+        }
+        message
+    }
+
+    /// Takes no more messages, and waits until those so far are written, for so long at most.
+    pub(super) fn close(&self, timeout: Duration) {
+        let mut state = self.lock();
+        state.is_closed = true;
+        // Whether they are written or the time is up, nothing else is to be done.
+        let _ = self.ended.wait_timeout_while(state, timeout, |state| state.has_writer);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static WRITTEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+    fn write(message: &str) {
+        WRITTEN.lock().unwrap().push(message.to_owned());
+    }
+
+    #[test]
+    fn messages_are_written_in_their_order_until_it_is_closed() {
+        let outbox = Arc::new(Outbox::new(write));
+        let messages: Vec<_> = (0..100).map(|number| number.to_string()).collect();
+        assert!(messages.iter().all(|message| outbox.put(message)));
+        outbox.close(Duration::from_secs(10));
+        assert_eq!(*WRITTEN.lock().unwrap(), messages);
+        assert!(!outbox.put("late") && outbox.empty().lock().messages.is_empty());
+    }
+}
