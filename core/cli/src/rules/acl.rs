@@ -13,8 +13,9 @@ use sluicegate_lua::{KernelSet, commands};
 use crate::outcome::{CommandError, ExitStatus};
 use crate::source::RulesArgs;
 
-/// What the limiter sends itself, whatever the rules. What its scripts call is read from their text.
-const OF_CALLS: [&str; 3] = ["eval", "evalsha", "ping"];
+/// What the limiter sends itself, whatever the rules. What its scripts call is read from their text. Without `role` it works
+/// on one server and on a Cluster, but notices late that a server has become a replica, and the server logs each refusal.
+const OF_CALLS: [&str; 4] = ["eval", "evalsha", "ping", "role"];
 /// How a rule is reset beside whose states nothing is; others have a script for that.
 const OF_RESETS: [&str; 1] = ["unlink"];
 /// What it sends to the nodes of a Cluster: topology discovery, and a call that a node redirected with `ASK`.
@@ -23,8 +24,6 @@ const OF_CLUSTERS: [&str; 2] = ["asking", "cluster|slots"];
 const OF_CHARGES: [&str; 1] = ["pttl"];
 /// The same of what was reserved.
 const OF_LATE_CHARGES: [&str; 2] = ["dump", "restore"];
-/// What it asks a server that Sentinels named the primary.
-const OF_SENTINELS: [&str; 1] = ["role"];
 /// What scripts call for nobody but a `check_all` over several hash slots, which takes back a charge of a known time.
 const OF_COMPENSATIONS: [&str; 1] = ["lrem"];
 
@@ -35,9 +34,6 @@ pub(crate) struct Acl {
     /// For the nodes of a Cluster
     #[arg(long)]
     cluster: bool,
-    /// For the servers that Sentinels watch
-    #[arg(long)]
-    sentinel: bool,
     /// What every name in Redis begins with
     #[arg(long, default_value_t = default_prefix())]
     prefix: String,
@@ -76,9 +72,6 @@ impl Acl {
             names.extend(OF_CLUSTERS.map(str::to_owned));
         } else {
             OF_COMPENSATIONS.iter().for_each(|name| _ = names.remove(*name));
-        }
-        if self.sentinel {
-            names.extend(OF_SENTINELS.map(str::to_owned));
         }
         names
     }
