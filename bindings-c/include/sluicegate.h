@@ -147,7 +147,7 @@ typedef struct {
     /// The longest time to open a connection. Default: 1 s.
     uint64_t connect_timeout_us;
     /// The longest time to wait for an answer; then the call ends with `Timeout`. Where the server asks for
-    /// the script, the time begins anew. Default: 500 ms.
+    /// the script, the time starts again. Default: 500 ms.
     uint64_t response_timeout_us;
     /// How many failures in a row without an answer open the circuit breaker of a server: from then on calls
     /// to it fail at once, until it answers again. 0 (in C `UINT32_MAX`): it never opens. Default: 5.
@@ -740,7 +740,7 @@ sluicegate_status sluicegate_release(const sluicegate_limiter *limiter,
                                      bool *took_effect,
                                      sluicegate_error *error);
 
-/// Lets the lease of a reservation begin anew.
+/// Renews the lease of a reservation.
 sluicegate_status sluicegate_renew(const sluicegate_limiter *limiter,
                                    const char *id,
                                    bool *took_effect,
@@ -830,8 +830,8 @@ void sluicegate_matches_free(sluicegate_matches *matches);
 
 /// Computes the headers of the answer to a request, with one call of `header` for each; `style` is "ietf"
 /// (RateLimit-Policy and RateLimit, as draft-ietf-httpapi-ratelimit-headers-10 has them, with all the
-/// rules that were applied) or "x-ratelimit" (X-RateLimit-Limit, -Remaining and -Reset of the rule that
-/// decided). A denial adds Retry-After, unless the cost never fits.
+/// rules that were applied), "x-ratelimit" (X-RateLimit-Limit, -Remaining and -Reset of the rule that
+/// decided, -Reset as a Unix time in seconds) or "x-ratelimit-seconds" (the same, -Reset in seconds from now). A denial adds Retry-After, unless the cost never fits.
 ///
 /// `parts` are those that came with the decision; NULL and 0 if there are none. Rules in shadow are not
 /// mentioned, and without a rule that applied there are no headers.

@@ -14,8 +14,8 @@ use crate::error::Failure;
 export! {
     /// Computes the headers of the answer to a request, with one call of `header` for each; `style` is "ietf"
     /// (RateLimit-Policy and RateLimit, as draft-ietf-httpapi-ratelimit-headers-10 has them, with all the
-    /// rules that were applied) or "x-ratelimit" (X-RateLimit-Limit, -Remaining and -Reset of the rule that
-    /// decided). A denial adds Retry-After, unless the cost never fits.
+    /// rules that were applied), "x-ratelimit" (X-RateLimit-Limit, -Remaining and -Reset of the rule that
+    /// decided, -Reset as a Unix time in seconds) or "x-ratelimit-seconds" (the same, -Reset in seconds from now). A denial adds Retry-After, unless the cost never fits.
     ///
     /// `parts` are those that came with the decision; NULL and 0 if there are none. Rules in shadow are not
     /// mentioned, and without a rule that applied there are no headers.

@@ -21,7 +21,7 @@ pub struct Options {
     /// The longest time to open a connection. Default: 1 s.
     pub connect_timeout_us: u64,
     /// The longest time to wait for an answer; then the call ends with `Timeout`. Where the server asks for
-    /// the script, the time begins anew. Default: 500 ms.
+    /// the script, the time starts again. Default: 500 ms.
     pub response_timeout_us: u64,
     /// How many failures in a row without an answer open the circuit breaker of a server: from then on calls
     /// to it fail at once, until it answers again. 0 (in C `UINT32_MAX`): it never opens. Default: 5.

@@ -259,7 +259,7 @@ export! {
 }
 
 export! {
-    /// Lets the lease of a reservation begin anew.
+    /// Renews the lease of a reservation.
     fn sluicegate_renew(
         limiter: *const Limiter,
         id: *const c_char,

@@ -180,9 +180,10 @@
 
 /**
  * The headers that tell a client about limits: `RateLimit-Policy` and `RateLimit`, as
- * draft-ietf-httpapi-ratelimit-headers-10 has them, or `X-RateLimit-Limit`, `-Remaining` and `-Reset`.
+ * draft-ietf-httpapi-ratelimit-headers-10 has them, or `X-RateLimit-Limit`, `-Remaining` and `-Reset`: with
+ * `x-ratelimit` a Unix time in seconds, by this machine's clock, with `x-ratelimit-seconds` the seconds from now.
  *
- * @typedef {'ietf' | 'x-ratelimit'} HeaderStyle
+ * @typedef {'ietf' | 'x-ratelimit' | 'x-ratelimit-seconds'} HeaderStyle
  */
 
 // Rules, from docs/rules.schema.json by docs/tools/rule_types.py.

@@ -239,7 +239,7 @@ class RateLimiter {
   }
 
   /**
-   * Lets the lease of a reservation, given by itself or its id, begin anew. Answers whether it took effect.
+   * Renews the lease of a reservation, given by itself or its id. Answers whether it took effect.
    *
    * @param {string | Reservation} reservation
    * @returns {Promise<boolean>}
@@ -268,7 +268,7 @@ class RateLimiter {
    * @returns {RequestMatch[]}
    */
   /**
-   * All rules, in order of priority, and why each applies or not. Nothing is counted.
+   * All rules, in order of priority: whether each applies, and why. Nothing is counted.
    *
    * @overload
    * @param {HttpRequest} request

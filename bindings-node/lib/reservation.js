@@ -120,7 +120,7 @@ class Reservation {
   }
 
   /**
-   * Lets the lease begin anew. Answers whether it took effect.
+   * Renews the lease. Answers whether it took effect.
    *
    * @returns {Promise<boolean>}
    */

@@ -13,7 +13,7 @@
  *   runs: the path of a file, or `zookeeper://h1:p1,h2:p2/path`.
  * @property {number | undefined} [connectTimeoutMs] The longest time to open a connection. Default: 1 s.
  * @property {number | undefined} [responseTimeoutMs] The longest time to wait for an answer; then the call ends with
- *   `Timeout`. Where the server asks for the script, the time begins anew. Default: 500 ms.
+ *   `Timeout`. Where the server asks for the script, the time starts again. Default: 500 ms.
  * @property {number | undefined} [breakerFailures] How many failures in a row without an answer open the circuit
  *   breaker of a server: from then on calls to it fail at once, until it answers again. 0 (in C `UINT32_MAX`): it never
  *   opens. Default: 5.

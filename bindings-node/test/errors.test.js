@@ -49,7 +49,7 @@ for (const cost of [-1, 1.5, NaN, Infinity, 2 ** 63, 1e300]) {
   rejected(`a cost of ${cost}`, (limiter) => limiter.check('login', 'a', { cost }), invalid(`cost ${exact}: must be a whole number, at least 1 and below 2^53`));
 }
 rejected('a limit of 0', (limiter) => limiter.check('login', 'a', { limit: 0 }), invalid(/limit 0: must be at least 1/));
-rejected('a resource too many', (limiter) => limiter.check('login', 'a', { resource: 'x' }), invalid(/resource was given/));
+rejected('a resource too many', (limiter) => limiter.check('login', 'a', { resource: 'x' }), invalid(/resource is not allowed/));
 rejected('an empty list', (limiter) => limiter.checkAll([]), invalid(/the list is empty/));
 rejected('a negative timeout', (limiter) => limiter.wait('login', 'a', { timeoutMs: -1 }), invalid('timeout must be 0 or more'));
 

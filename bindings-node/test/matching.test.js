@@ -186,6 +186,9 @@ test('headers of an answer', async () => {
   assert.deepEqual(Object.keys(headers(admitted, 'x-ratelimit')), [
     'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset',
   ]);
+  const [unix, seconds] = ['x-ratelimit', 'x-ratelimit-seconds'].map((style) => headers(admitted, style)['X-RateLimit-Reset']);
+  assert.ok(seconds > 0 && seconds <= 60, seconds);
+  assert.ok(Math.abs(unix - seconds - Date.now() / 1000) < 30, unix);
   const both = await limiter.checkRequest({ ...ORDER, userId: 'bob' });
   assert.match(headers(both).RateLimit, /^"client";r=\d;t=\d+, "user";r=1;t=\d+$/);
   await of('bob');

@@ -244,9 +244,10 @@ export type RulesStatus = {
 };
 /**
  * The headers that tell a client about limits: `RateLimit-Policy` and `RateLimit`, as
- * draft-ietf-httpapi-ratelimit-headers-10 has them, or `X-RateLimit-Limit`, `-Remaining` and `-Reset`.
+ * draft-ietf-httpapi-ratelimit-headers-10 has them, or `X-RateLimit-Limit`, `-Remaining` and `-Reset`: with
+ * `x-ratelimit` a Unix time in seconds, by this machine's clock, with `x-ratelimit-seconds` the seconds from now.
  */
-export type HeaderStyle = "ietf" | "x-ratelimit";
+export type HeaderStyle = "ietf" | "x-ratelimit" | "x-ratelimit-seconds";
 /**
  * How keys of a rule are blocked.
  */

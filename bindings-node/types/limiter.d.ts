@@ -163,7 +163,7 @@ export class RateLimiter implements AsyncDisposable {
      */
     release(reservation: string | Reservation): Promise<boolean>;
     /**
-     * Lets the lease of a reservation, given by itself or its id, begin anew. Answers whether it took effect.
+     * Renews the lease of a reservation, given by itself or its id. Answers whether it took effect.
      *
      * @param {string | Reservation} reservation
      * @returns {Promise<boolean>}
@@ -189,7 +189,7 @@ export class RateLimiter implements AsyncDisposable {
         explain?: false | undefined;
     } | undefined): RequestMatch[];
     /**
-     * All rules, in order of priority, and why each applies or not. Nothing is counted.
+     * All rules, in order of priority: whether each applies, and why. Nothing is counted.
      *
      * @overload
      * @param {HttpRequest} request

@@ -66,7 +66,7 @@ export class Reservation implements AsyncDisposable {
      */
     release(): Promise<boolean>;
     /**
-     * Lets the lease begin anew. Answers whether it took effect.
+     * Renews the lease. Answers whether it took effect.
      *
      * @returns {Promise<boolean>}
      */

@@ -16,7 +16,7 @@ export type ConnectOptions = {
     connectTimeoutMs?: number | undefined;
     /**
      * The longest time to wait for an answer; then the call ends with
-     * `Timeout`. Where the server asks for the script, the time begins anew. Default: 500 ms.
+     * `Timeout`. Where the server asks for the script, the time starts again. Default: 500 ms.
      */
     responseTimeoutMs?: number | undefined;
     /**

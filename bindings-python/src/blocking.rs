@@ -227,7 +227,7 @@ impl RateLimiter {
         self.shared.end(reservation.py(), End::Release, &Reference::of(reservation)?, &Used::AsReserved)
     }
 
-    /// Lets the lease of a reservation, given by itself or its id, begin anew. Whether it took effect.
+    /// Renews the lease of a reservation, given by itself or its id. Answers whether it took effect.
     fn renew(&self, reservation: &Object<'_>) -> PyResult<bool> {
         self.shared.end(reservation.py(), End::Renew, &Reference::of(reservation)?, &Used::AsReserved)
     }

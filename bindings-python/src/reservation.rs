@@ -35,7 +35,7 @@ impl Reservation {
         Self::end(slf, End::Release, &Used::AsReserved)
     }
 
-    /// Lets the lease begin anew. Whether it took effect.
+    /// Renews the lease. Answers whether it took effect.
     fn renew(slf: &Bound<'_, Self>) -> PyResult<bool> {
         Self::end(slf, End::Renew, &Used::AsReserved)
     }

@@ -305,7 +305,7 @@ def test_rules_change_while_requests_run(tmp_path: Path, serve: Serve) -> None:
         ({"api_key": "a key"}, "api_key must be a function, or the name of an HTTP header"),
         ({"trusted_proxies": -1}, "trusted_proxies must be 0 or more"),
         ({"on_error": "ignore"}, 'on_error must be "admit", "deny" or "raise"'),
-        ({"headers": "draft"}, 'style: it has to be "ietf" or "x-ratelimit"'),
+        ({"headers": "draft"}, 'style: it has to be "ietf", "x-ratelimit" or "x-ratelimit-seconds"'),
     ],
 )
 def test_options_that_make_no_sense(middleware: Any, options: dict[str, Any], message: str) -> None:

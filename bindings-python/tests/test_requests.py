@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import time
 import pickle
 from collections.abc import Callable
 from types import MappingProxyType
@@ -148,12 +149,13 @@ def test_headers_of_answers(url: str, open_limiter: OpenLimiter) -> None:
         ("RateLimit", '"mobile";r=9;t=6, "orders";r=1;t=3600'),
     ]
     denied = limiter.check("orders", "alice", cost=2)
-    assert denied.headers("x-ratelimit") == [
+    assert denied.headers("x-ratelimit-seconds") == [
         ("X-RateLimit-Limit", "2"),
         ("X-RateLimit-Remaining", "1"),
         ("X-RateLimit-Reset", "3600"),
         ("Retry-After", "3600"),
     ]
+    assert abs(int(dict(denied.headers("x-ratelimit"))["X-RateLimit-Reset"]) - 3600 - time.time()) < 30
     never = limiter.check("orders", "alice", cost=3)
     assert never.retry_after == math.inf and "Retry-After" not in dict(never.headers())
     with pytest.raises(InvalidArgumentError, match="style: it has to be"):

@@ -188,7 +188,7 @@ async fn forwarded_addresses_count_when_proxies_are_trusted() {
 
 #[tokio::test]
 async fn headers_of_another_style() {
-    let server = server(layer("memory://").await.headers(HeaderStyle::XRateLimit)).await;
+    let server = server(layer("memory://").await.headers(HeaderStyle::XRateLimitSeconds)).await;
     let answer = ask(server, &["POST /login"]).await;
     assert_eq!(
         (answer.header("x-ratelimit-limit"), answer.header("x-ratelimit-remaining")),

@@ -80,7 +80,7 @@ static void a_decision_has_headers(void) {
     EXPECT_OK(sluicegate_check_request(limiter, &order, &decision, parts, 4, &count, error));
     EXPECT_HEADERS("ietf", "RateLimit-Policy: \"orders\";q=2;w=60, \"tenant\";q=10;w=60\n"
                            "RateLimit: \"orders\";r=1;t=30, \"tenant\";r=9;t=30\n");
-    EXPECT_HEADERS("x-ratelimit", "X-RateLimit-Limit: 2\nX-RateLimit-Remaining: 1\nX-RateLimit-Reset: 30\n");
+    EXPECT_HEADERS("x-ratelimit-seconds", "X-RateLimit-Limit: 2\nX-RateLimit-Remaining: 1\nX-RateLimit-Reset: 30\n");
     EXPECT_OK(sluicegate_check_request(limiter, &order, &decision, NULL, 0, NULL, error));
     EXPECT_OK(sluicegate_clock_advance(the_clock, 28500000, error));
     EXPECT_OK(sluicegate_check_request(limiter, &order, &decision, parts, 4, &count, error));
@@ -103,7 +103,7 @@ static void decisions_by_name_have_headers_too(void) {
     options.cost = 3;
     EXPECT_OK(sluicegate_check(limiter, "orders", "bob", 3, &options, &decision, error));
     EXPECT(!decision.allowed && decision.retry_after_us == SLUICEGATE_NEVER);
-    EXPECT_HEADERS("x-ratelimit", "X-RateLimit-Limit: 2\nX-RateLimit-Remaining: 1\nX-RateLimit-Reset: 30\n");
+    EXPECT_HEADERS("x-ratelimit-seconds", "X-RateLimit-Limit: 2\nX-RateLimit-Remaining: 1\nX-RateLimit-Reset: 30\n");
     EXPECT_OK(sluicegate_check(limiter, "trial", "bob", 3, NULL, &decision, error));
     EXPECT(decision.shadow);
     EXPECT_HEADERS("ietf", "");

@@ -81,4 +81,4 @@ await server.register(forFastify, { onError: 'deny' });
 // @ts-expect-error There is nothing else to do.
 forExpress(limiter, { onError: 'raise' });
 // @ts-expect-error A user is a string.
-forExpress(limiter, { userId: () => 5 });
+forExpress(limiter, { userId: () => true });

@@ -194,7 +194,7 @@ class AsyncRateLimiter:
         return await self._end("release", reservation)
 
     async def renew(self, reservation: str | Reserved) -> bool:
-        """Lets the lease of a reservation, given by itself or its id, begin anew. Answers whether it took effect."""
+        """Renews the lease of a reservation, given by itself or its id. Answers whether it took effect."""
         return await self._end("renew", reservation)
 
     async def _end(
@@ -247,7 +247,7 @@ class AsyncRateLimiter:
     ) -> list[RequestMatch]:
         """The rules that `check_request` would apply, in order of priority; nothing is counted.
 
-        With `explain` all rules, and why each applies or not.
+        With `explain` it answers all rules: whether each applies, and why.
         """
         return self._bridge.match_request(
             method, path, user_id, ip, api_key, headers, api_key_header, other_paths, ignore_case, explain

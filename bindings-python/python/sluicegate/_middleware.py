@@ -15,7 +15,7 @@ from ._native import Decision, Problem, client_address, is_header_name
 from .errors import InvalidArgumentError, SluicegateError, WrongTypeError
 
 if TYPE_CHECKING:
-    _Style = Literal["ietf", "x-ratelimit"]
+    _Style = Literal["ietf", "x-ratelimit", "x-ratelimit-seconds"]
     _OnError = Literal["admit", "deny", "raise"]
 
 Headers = list[tuple[str, str]]

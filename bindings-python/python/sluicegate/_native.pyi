@@ -126,12 +126,13 @@ class Decision:
     def parts(self) -> tuple[Decision, ...]:
         """One decision per item of a `check_all`, in order; empty otherwise."""
 
-    def headers(self, style: Literal["ietf", "x-ratelimit"] = "ietf") -> list[tuple[str, str]]:
+    def headers(self, style: Literal["ietf", "x-ratelimit", "x-ratelimit-seconds"] = "ietf") -> list[tuple[str, str]]:
         """The headers of the answer to an HTTP request, as names and values.
 
         `"ietf"`: `RateLimit-Policy` and `RateLimit`, with all rules that were applied. `"x-ratelimit"`:
-        `X-RateLimit-Limit`, `-Remaining` and `-Reset` of the one that decided. A denial adds `Retry-After`, unless
-        the cost never fits.
+        `X-RateLimit-Limit`, `-Remaining` and `-Reset` of the one that decided, `-Reset` as a Unix time by this
+        machine's clock; `"x-ratelimit-seconds"`: the same, `-Reset` in seconds from now. A denial adds `Retry-After`,
+        unless the cost never fits.
         """
 
     def __bool__(self) -> bool: ...
@@ -178,7 +179,7 @@ class Reservation(Reserved):
         """Ends the reservation, of which nothing was used. Answers whether it took effect."""
 
     def renew(self) -> bool:
-        """Lets the lease begin anew. Answers whether it took effect."""
+        """Renews the lease. Answers whether it took effect."""
 
     def __enter__(self) -> Reservation: ...
     def __exit__(
@@ -444,7 +445,7 @@ class RateLimiter:
         """Ends a reservation, given by itself or its id, of which nothing was used. Answers whether it took effect."""
 
     def renew(self, reservation: str | Reserved) -> bool:
-        """Lets the lease of a reservation, given by itself or its id, begin anew. Answers whether it took effect."""
+        """Renews the lease of a reservation, given by itself or its id. Answers whether it took effect."""
 
     def check_request(
         self,
@@ -484,7 +485,7 @@ class RateLimiter:
     ) -> list[RequestMatch]:
         """The rules that `check_request` would apply, in order of priority; nothing is counted.
 
-        With `explain` all rules, and why each applies or not.
+        With `explain` it answers all rules: whether each applies, and why.
         """
 
     def peek(

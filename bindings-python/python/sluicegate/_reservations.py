@@ -55,7 +55,7 @@ class AsyncReservation(Reserved):
         return await self._limiter.release(self)
 
     async def renew(self) -> bool:
-        """Lets the lease begin anew. Answers whether it took effect."""
+        """Renews the lease. Answers whether it took effect."""
         return await self._limiter.renew(self)
 
     async def __aenter__(self) -> AsyncReservation:

@@ -78,7 +78,7 @@ pub(crate) enum Command {
     /// End a reservation and charge nothing; needs a server
     #[command(after_help = "Exit code: 0 released, 1 the reservation had ended or expired, 2 error.")]
     Release(ReservedArgs),
-    /// Let the lease of a reservation begin anew; needs a server
+    /// Renew the lease of a reservation; needs a server
     #[command(after_help = "Exit code: 0 renewed, 1 the reservation had ended or expired, 2 error.")]
     Renew(ReservedArgs),
     /// Deny a key for some time, whatever its limits; needs a server

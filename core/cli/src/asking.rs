@@ -43,7 +43,7 @@ pub(crate) struct RequestArgs {
 pub(crate) struct MatchArgs {
     #[command(flatten)]
     request: RequestArgs,
-    /// Say of every rule why it applies or not
+    /// Show for each rule whether it applies, and why
     #[arg(long)]
     explain: bool,
 }
@@ -54,7 +54,7 @@ pub(crate) struct CheckRequest {
     request: RequestArgs,
     #[command(flatten)]
     backend: BackendArgs,
-    /// Say first of every rule why it applies or not
+    /// Show first for each rule whether it applies, and why
     #[arg(long)]
     explain: bool,
 }

@@ -103,7 +103,7 @@ impl Holding {
         Some((end, lease))
     }
 
-    /// Lets a reservation's lease of `length` begin anew; whether there is one.
+    /// Renews a reservation's lease for `length`; whether there is one.
     #[inline]
     pub(crate) fn renew(&mut self, id: &HoldId, now: Micros, length: Micros) -> bool {
         let ended = self.end(id);

@@ -405,7 +405,7 @@ fn refusal(rule: &Rule, stated: &Limit, amount: u64) -> Option<&'static str> {
     }
     match rule.algorithm {
         Algorithm::SlidingLog { .. } if amount > MAX_LOG as u64 => {
-            Some("a sliding_log keeps an entry per unit and is bound to 100000")
+            Some("a sliding_log keeps an entry per unit and is limited to 100000")
         }
         Algorithm::Gcra { burst: None, .. } if amount > MAX_BURST => {
             Some("a burst of more than 2^32 cannot be counted")

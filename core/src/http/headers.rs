@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::decision::Decision;
 use crate::error::{Error, ErrorKind};
@@ -27,9 +27,11 @@ pub enum HeaderStyle {
     /// `RateLimit-Policy` and `RateLimit`, as draft-ietf-httpapi-ratelimit-headers-10 has them: every rule
     /// that was applied.
     Ietf,
-    /// `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` (in seconds from now): the rule
-    /// that decided.
+    /// `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` of the rule that decided. Reset is a Unix time in
+    /// seconds, by this machine's clock, as with GitHub, express-rate-limit and Flask-Limiter.
     XRateLimit,
+    /// The same, where `X-RateLimit-Reset` is the seconds from now.
+    XRateLimitSeconds,
 }
 
 /// Whether a text can be the name of a header.
@@ -39,13 +41,14 @@ pub fn is_header_name(name: &str) -> bool {
 }
 
 impl HeaderStyle {
-    const ALL: [Self; 2] = [Self::Ietf, Self::XRateLimit];
+    const ALL: [Self; 3] = [Self::Ietf, Self::XRateLimit, Self::XRateLimitSeconds];
 
-    /// `"ietf"` or `"x-ratelimit"`.
+    /// `"ietf"`, `"x-ratelimit"` or `"x-ratelimit-seconds"`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ietf => "ietf",
             Self::XRateLimit => "x-ratelimit",
+            Self::XRateLimitSeconds => "x-ratelimit-seconds",
         }
     }
 }
@@ -55,7 +58,7 @@ impl FromStr for HeaderStyle {
 
     fn from_str(name: &str) -> Result<Self, Error> {
         let known = Self::ALL.into_iter().find(|style| style.name() == name);
-        let wrong = "style: it has to be \"ietf\" or \"x-ratelimit\"";
+        let wrong = "style: it has to be \"ietf\", \"x-ratelimit\" or \"x-ratelimit-seconds\"";
         known.ok_or_else(|| Error::new(ErrorKind::InvalidArgument, wrong))
     }
 }
@@ -64,7 +67,7 @@ impl Decision {
     /// The fields of an answer to the request that was decided on, with `Retry-After` on a denial, unless
     /// the cost can never fit.
     ///
-    /// Times are whole seconds, rounded up. Rules in shadow are not mentioned: clients are not to heed
+    /// Times are whole seconds, rounded up, and last from now on but for the Unix time of [`HeaderStyle::XRateLimit`]. Rules in shadow are not mentioned: clients are not to heed
     /// them. A decision to which no rule applied has no fields.
     ///
     /// ```
@@ -83,7 +86,8 @@ impl Decision {
         let mut headers = match style {
             _ if self.shadow || !self.rule_applied() => Vec::new(),
             HeaderStyle::Ietf => self.ietf(),
-            HeaderStyle::XRateLimit => self.x_ratelimit(),
+            HeaderStyle::XRateLimit => self.x_ratelimit(unix_seconds(SystemTime::now(), self.reset_after)),
+            HeaderStyle::XRateLimitSeconds => self.x_ratelimit(seconds(self.reset_after)),
         };
         if !self.allowed && self.retry_after != Duration::MAX {
             headers.push(("Retry-After", seconds(self.retry_after).to_string()));
@@ -117,11 +121,11 @@ impl Decision {
         }
     }
 
-    fn x_ratelimit(&self) -> Vec<Header> {
+    fn x_ratelimit(&self, reset: u64) -> Vec<Header> {
         vec![
             ("X-RateLimit-Limit", self.limit.to_string()),
             ("X-RateLimit-Remaining", self.remaining.to_string()),
-            ("X-RateLimit-Reset", seconds(self.reset_after).to_string()),
+            ("X-RateLimit-Reset", reset.to_string()),
         ]
     }
 
@@ -152,6 +156,12 @@ fn rank(part: &Decision) -> (Reverse<Duration>, u64) {
 /// Whole seconds, rounded up.
 pub(super) fn seconds(span: Duration) -> u64 {
     span.as_secs().saturating_add(u64::from(span.subsec_nanos() > 0))
+}
+
+/// The Unix time after a span, in whole seconds, rounded up.
+fn unix_seconds(now: SystemTime, span: Duration) -> u64 {
+    // A clock before 1970 is not set.
+    seconds(now.duration_since(UNIX_EPOCH).unwrap_or_default().saturating_add(span))
 }
 
 fn integer(number: u64) -> u64 {
@@ -218,7 +228,20 @@ mod tests {
         let ietf = "RateLimit-Policy: \"minute\";q=50;w=60\nRateLimit: \"minute\";r=0;t=31\nRetry-After: 31";
         assert_eq!(shown(&denied, HeaderStyle::Ietf), ietf);
         let x = "X-RateLimit-Limit: 50\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 31\nRetry-After: 31";
-        assert_eq!(shown(&denied, HeaderStyle::XRateLimit), x);
+        assert_eq!(shown(&denied, HeaderStyle::XRateLimitSeconds), x);
+    }
+
+    #[test]
+    fn a_reset_is_a_unix_time_rounded_up() {
+        let at = |micros| UNIX_EPOCH + Duration::from_micros(micros);
+        assert_eq!(unix_seconds(at(1_700_000_000_000_000), Duration::from_secs(31)), 1_700_000_031);
+        assert_eq!(unix_seconds(at(1_700_000_000_600_000), Duration::from_millis(400)), 1_700_000_001);
+        assert_eq!(unix_seconds(at(1_700_000_000_600_000), Duration::from_millis(401)), 1_700_000_002);
+        assert_eq!(unix_seconds(at(0), Duration::MAX), u64::MAX);
+        let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let (before, headers, after) = (now(), of("minute", 50, HeaderStyle::XRateLimit), now());
+        let reset: u64 = headers.rsplit(' ').next().unwrap().parse().unwrap();
+        assert!((before + 31..=after + 32).contains(&reset), "{headers}");
     }
 
     #[test]
@@ -226,7 +249,7 @@ mod tests {
         let ietf = "RateLimit-Policy: \"minute\";q=50;w=60\nRateLimit: \"minute\";r=50";
         assert_eq!(of("minute", 51, HeaderStyle::Ietf), ietf);
         let x = "X-RateLimit-Limit: 50\nX-RateLimit-Remaining: 50\nX-RateLimit-Reset: 0";
-        assert_eq!(of("minute", 51, HeaderStyle::XRateLimit), x);
+        assert_eq!(of("minute", 51, HeaderStyle::XRateLimitSeconds), x);
     }
 
     #[test]
@@ -276,7 +299,10 @@ mod tests {
         let error = "X-RateLimit".parse::<HeaderStyle>().unwrap_err();
         assert_eq!(
             (error.kind(), error.message()),
-            (ErrorKind::InvalidArgument, "style: it has to be \"ietf\" or \"x-ratelimit\"")
+            (
+                ErrorKind::InvalidArgument,
+                "style: it has to be \"ietf\", \"x-ratelimit\" or \"x-ratelimit-seconds\""
+            )
         );
     }
 }

@@ -123,7 +123,7 @@ both_limiters! {
         self.end(reservation.into(), End::Release, Usage::AsReserved)
     }
 
-    /// Lets the lease of a reservation begin anew. Whether it took effect.
+    /// Renews the lease of a reservation. Returns whether it took effect.
     ///
     /// # Errors
     /// As [`commit`](Self::commit).

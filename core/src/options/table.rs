@@ -14,7 +14,7 @@ macro_rules! limiter_options {
                 /// The longest time to open a connection.
                 connect_timeout: time(s) = 1;
                 /// The longest time to wait for an answer; then the call ends with `Timeout`. Where the server asks for
-                /// the script, the time begins anew.
+                /// the script, the time starts again.
                 response_timeout: time(ms) = 500;
                 /// How many failures in a row without an answer open the circuit breaker of a server: from then on calls
                 /// to it fail at once, until it answers again. 0 (in C `UINT32_MAX`): it never opens.

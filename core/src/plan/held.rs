@@ -14,7 +14,7 @@ pub enum End {
     Commit,
     /// Ends it, and charges nothing.
     Release,
-    /// Lets its lease begin anew.
+    /// Renews its lease.
     Renew,
 }
 

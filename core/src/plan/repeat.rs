@@ -74,7 +74,9 @@ impl<'a> RequestRecord<'a> {
 /// The error for an id where none is taken.
 #[cold]
 pub(super) fn not_repeatable(rule: &ReadyRule) -> Error {
-    rule.refused("request_id: this call takes none (check, charge and refund do, and check_all as a whole)")
+    rule.refused(
+        "request_id: not supported by this call (check, charge and refund do, and check_all as a whole)",
+    )
 }
 
 /// What a fingerprint is made of, part by part; the length of each part keeps them apart.

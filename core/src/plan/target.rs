@@ -48,9 +48,9 @@ pub(crate) fn ruled<'a>(catalog: &'a Catalog, check: &Check<'_>) -> Result<&'a R
         (None, false) => Ok(rule),
         (Some(""), true) => Err(rule.refused("the resource is empty")),
         (Some(_), true) => Ok(rule),
-        (None, true) => Err(rule.refused("a resource is needed: the rule limits one")),
+        (None, true) => Err(rule.refused("resource is missing: the rule has a limit of scope \"resource\"")),
         (Some(_), false) => {
-            Err(rule.refused("a resource was given, but no limit of the rule has scope \"resource\""))
+            Err(rule.refused("resource is not allowed: no limit of the rule has scope \"resource\""))
         }
     }
 }
@@ -73,7 +73,7 @@ impl<'a> Target<'a> {
         let rule = catalog.find(&item.rule)?;
         if rule.holds.is_none() {
             return Err(rule.refused(
-                "it has no reservations any more, so none can be ended (add \"reservations\": true again)",
+                "it no longer has reservations, so none can be ended (add \"reservations\": true again)",
             ));
         }
         if item.member.is_some() != rule.needs_resource {

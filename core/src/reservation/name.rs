@@ -19,7 +19,8 @@ impl IdGenerator {
     fn new() -> Result<Self> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|error| {
-            let what = format!("the system gives no random numbers to name a reservation with: {error}");
+            let what =
+                format!("cannot get random numbers from the system for the id of a reservation: {error}");
             Error::new(ErrorKind::InvalidArgument, what)
         })?;
         let [process, next] = [&bytes[..8], &bytes[8..]].map(|half| half.try_into().unwrap_or_default());

@@ -84,7 +84,7 @@ impl Ticket {
             return Err(refused(&format!("has {} bytes; an id has {LONGEST} at most", text.len())));
         }
         let altered = || {
-            refused("is not one of a reservation (pass the id that reserve answered, whole and unchanged)")
+            refused("is not that of a reservation (pass the id that reserve answered, whole and unchanged)")
         };
         let encoded = text.strip_prefix(VERSION).ok_or_else(altered)?;
         let bytes = BASE64.decode(encoded).map_err(|_| altered())?;

@@ -27,6 +27,11 @@ pub(super) fn rules_of(value: &Json) -> Checked<&[Json]> {
         let shown = value.shown();
         return Err(format!("it is {shown}; it has to be an array of rules, or an object with \"rules\""));
     };
+    if fields.iter().any(|(name, _)| name == "rule_id") {
+        return Err(
+            "it is a single rule; it has to be an array of rules (put the rule in brackets)".to_owned()
+        );
+    }
     let fields = Fields::new("", fields, table::FILE)?;
     fields.optional("$schema", "the URL or path of a schema", Json::text)?;
     fields.required("rules", "an array of rules", Json::array)

@@ -40,17 +40,17 @@ pub(super) fn read(fields: &Fields<'_>, most: i64) -> Checked<Option<Rate>> {
     let Some(text) = fields.optional("rate", RIGHT, Json::text)? else { return Ok(None) };
     parse(text, most).map(Some).map_err(|RateError { at, right }| {
         let rest = text.get(at..).unwrap_or_default();
-        let found = if rest.is_empty() { "ends there".to_owned() } else { format!("has {}", quote(rest)) };
+        let found = if rest.is_empty() { "the end".to_owned() } else { quote(rest) };
         let character = text.get(..at).map_or(0, |before| before.chars().count()) + 1;
         format!(
-            "{} is {}; at character {character} it {found} and has to have {right}",
+            "{} is {}; found {found} at character {character}, expected {right}",
             fields.named("rate"),
             quote(text)
         )
     })
 }
 
-/// What a rate would have to have at a byte, where it has something else.
+/// What is expected at a byte of a rate, where something else is found.
 struct RateError {
     at: usize,
     right: String,

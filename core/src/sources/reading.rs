@@ -30,7 +30,7 @@ fn read_at_most(
     is_trusted: fn(&Metadata) -> Checked<()>,
 ) -> Checked<String> {
     let unreadable = |error: io::Error| format!("cannot be read: {error}");
-    let unfit = || format!("it is no regular file of at most {max} bytes");
+    let unfit = || format!("it is not a regular file of at most {max} bytes");
     let about = fs::metadata(path).map_err(unreadable)?;
     // A pipe would be waited for, and a device might never end.
     if !about.is_file() || about.len() > max {
@@ -58,7 +58,7 @@ mod tests {
         assert!(read(path).unwrap().len() > 100);
         assert_eq!(
             read_at_most(path, 100, File::options().read(true), |_| Ok(())),
-            Err("it is no regular file of at most 100 bytes".to_owned())
+            Err("it is not a regular file of at most 100 bytes".to_owned())
         );
     }
 }

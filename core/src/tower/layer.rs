@@ -16,7 +16,7 @@ type Find<T> = Arc<dyn Fn(&Parts) -> Option<T> + Send + Sync>;
 /// What middleware does with a request when the limiter cannot decide, for example because its server is unreachable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum OnError {
-    /// It goes on to the service: an outage of the limiter is none of the application.
+    /// It goes on to the service, so an outage of the limiter does not stop the application.
     #[default]
     Admit,
     /// It is answered with `503 Service Unavailable`.

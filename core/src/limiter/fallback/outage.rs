@@ -45,7 +45,7 @@ impl Outage {
         match &mut *report {
             None => {
                 *report = Some(Report { began: now, reported: now, calls: 1 });
-                log::warn!("no server can decide, the fallback does: {error}");
+                log::warn!("no server can decide; the fallback decides: {error}");
             }
             Some(report) => {
                 report.calls += 1;

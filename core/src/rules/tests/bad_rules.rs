@@ -53,31 +53,31 @@ const BAD_RULES: &str = r##"
 "rate": 5
     field "rate" is 5; it has to be a limit and its window, such as "5/minute", "100/s" or "20/30s"
 "rate": ""
-    field "rate" is ""; at character 1 it ends there and has to have a whole number from 1 to 9007199254740991
+    field "rate" is ""; found the end at character 1, expected a whole number from 1 to 9007199254740991
 "rate": "0/s"
-    field "rate" is "0/s"; at character 1 it has "0/s" and has to have a whole number from 1 to 9007199254740991
+    field "rate" is "0/s"; found "0/s" at character 1, expected a whole number from 1 to 9007199254740991
 "rate": "-5/s"
-    field "rate" is "-5/s"; at character 1 it has "-5/s" and has to have a whole number from 1 to 9007199254740991
+    field "rate" is "-5/s"; found "-5/s" at character 1, expected a whole number from 1 to 9007199254740991
 "rate": "100001/s", "algorithm": "sliding_log"
-    field "rate" is "100001/s"; at character 1 it has "100001/s" and has to have a whole number from 1 to 100000
+    field "rate" is "100001/s"; found "100001/s" at character 1, expected a whole number from 1 to 100000
 "rate": "5 per minute"
-    field "rate" is "5 per minute"; at character 2 it has " per minute" and has to have "/" and a window, as in "5/minute"
+    field "rate" is "5 per minute"; found " per minute" at character 2, expected "/" and a window, as in "5/minute"
 "rate": "5"
-    field "rate" is "5"; at character 2 it ends there and has to have "/" and a window, as in "5/minute"
+    field "rate" is "5"; found the end at character 2, expected "/" and a window, as in "5/minute"
 "rate": "5/"
-    field "rate" is "5/"; at character 3 it ends there and has to have a unit of time: ms, s, m, h or d, or second, minute, hour or day
+    field "rate" is "5/"; found the end at character 3, expected a unit of time: ms, s, m, h or d, or second, minute, hour or day
 "rate": "5/minut"
-    field "rate" is "5/minut"; at character 3 it has "minut" and has to have a unit of time; did you mean "minute"?
+    field "rate" is "5/minut"; found "minut" at character 3, expected a unit of time; did you mean "minute"?
 "rate": "20/30"
-    field "rate" is "20/30"; at character 6 it ends there and has to have a unit of time: ms, s, m, h or d, or second, minute, hour or day
+    field "rate" is "20/30"; found the end at character 6, expected a unit of time: ms, s, m, h or d, or second, minute, hour or day
 "rate": "20/30 s"
-    field "rate" is "20/30 s"; at character 6 it has " s" and has to have a unit of time: ms, s, m, h or d, or second, minute, hour or day
+    field "rate" is "20/30 s"; found " s" at character 6, expected a unit of time: ms, s, m, h or d, or second, minute, hour or day
 "rate": "20/0s"
-    field "rate" is "20/0s"; at character 4 it has "0s" and has to have a window from 1 ms to 3650 days
+    field "rate" is "20/0s"; found "0s" at character 4, expected a window from 1 ms to 3650 days
 "rate": "20/3651d"
-    field "rate" is "20/3651d"; at character 4 it has "3651d" and has to have a window from 1 ms to 3650 days
+    field "rate" is "20/3651d"; found "3651d" at character 4, expected a window from 1 ms to 3650 days
 "rate": "1/99999999999999999999s"
-    field "rate" is "1/99999999999999999999s"; at character 3 it has "99999999999999999999s" and has to have a window from 1 ms to 3650 days
+    field "rate" is "1/99999999999999999999s"; found "99999999999999999999s" at character 3, expected a window from 1 ms to 3650 days
 "rate": "5/s", "limit": 5
     field "limit" and "rate" exclude each other; leave one out
 "rate": "5/s", "window_size_seconds": 1
@@ -85,7 +85,7 @@ const BAD_RULES: &str = r##"
 "rate": "5/s", "limits": [{"rate": "1/s"}]
     field "rate" and "limits" exclude each other; move it into "limits"
 "limits": [{"rate": "5/s"}, {"rate": "1/x"}]
-    field "limits[1].rate" is "1/x"; at character 3 it has "x" and has to have a unit of time: ms, s, m, h or d, or second, minute, hour or day
+    field "limits[1].rate" is "1/x"; found "x" at character 3, expected a unit of time: ms, s, m, h or d, or second, minute, hour or day
 "limits": [{"rate": "5/s", "limit": 1}]
     field "limits[0].limit" and "rate" exclude each other; leave one out
 "rate": "5/s", "algorithm": "decay"

@@ -255,6 +255,10 @@ const BAD_FILES: &[(&str, &str)] = &[
     ("[1 / 2]", "not valid JSON: expected `,` or `]` at line 1 column 4"),
     ("[1e400]", "not valid JSON: number out of range at line 1 column 6"),
     ("5", "it is 5; it has to be an array of rules, or an object with \"rules\""),
+    (
+        r#"{"rule_id": "a", "rate": "1/s"}"#,
+        "it is a single rule; it has to be an array of rules (put the rule in brackets)",
+    ),
     ("{}", "field \"rules\" is missing; it has to be an array of rules"),
     ("{\"rules\": {}}", "field \"rules\" is an object; it has to be an array of rules"),
     ("{\"rules\": [], \"rules\": []}", "field \"rules\" is stated twice; state it once"),

@@ -193,7 +193,7 @@ pub(super) enum ZooKeeperError {
 
 impl From<MalformedFrame> for ZooKeeperError {
     fn from(_: MalformedFrame) -> Self {
-        Self::Lost("the server sent what is not ZooKeeper's protocol".to_owned())
+        Self::Lost("the server does not speak the protocol of ZooKeeper".to_owned())
     }
 }
 
