@@ -21,6 +21,7 @@ mod looking;
 mod memory;
 mod queue;
 mod release_guard;
+mod renewing;
 mod requests;
 mod reserving;
 mod resetting;
