@@ -130,7 +130,7 @@ class Types:
         """An object of options stands for its fields; what a method belongs to is none of its parameters."""
         parameters: Parameters = {}
         for one in split(text, ","):
-            name, optional, kind = re.fullmatch(r"(?:\.\.\.)?(\w+)(\??): (.*)", one, re.DOTALL).groups()
+            name, optional, kind = re.fullmatch(r"(?:\.\.\.)?(\w+|\{[^}]*\})(\??): (.*)", one, re.DOTALL).groups()
             if kind == owner:
                 continue
             shape = self.shape(kind) or {PARAMETERS.get(name, word(name)): True}

@@ -82,7 +82,6 @@ enum Happening {
         deposit: Deposit,
     },
     GiveBack {
-        region: usize,
         units: f64,
         granted_at: f64,
     },
@@ -177,7 +176,7 @@ impl<'a> World<'a> {
                 Happening::Call(region) => self.call(region, at),
                 Happening::Ask { region, own, want, marked } => self.ask(region, (own, want, marked), at),
                 Happening::Answer { region, deposit } => self.answer(region, &deposit, at),
-                Happening::GiveBack { region: _, units, granted_at } => {
+                Happening::GiveBack { units, granted_at } => {
                     let now = self.plan.clock(0, at) as Micros;
                     if let Some(state) = &mut self.state {
                         self.policy.refund(state, now, units, Some(granted_at as Micros));
@@ -232,7 +231,7 @@ impl<'a> World<'a> {
         let allotment = self.allotments[region].get_or_insert_with(|| Allotment::fresh(near));
         let spent = allotment.spend(near, cost, &self.terms[region]);
         for (units, granted_at) in spent.ended {
-            self.send(region, at, Happening::GiveBack { region, units, granted_at });
+            self.send(region, at, Happening::GiveBack { units, granted_at });
         }
         let own = match spent.spending {
             Spending::Spent => {
@@ -293,7 +292,7 @@ impl<'a> World<'a> {
         let allotment = self.allotments[region].get_or_insert_with(|| Allotment::fresh(near));
         let dropped = allotment.deposit(near, deposit, &self.terms[region]);
         if dropped > 0.0 {
-            let what = Happening::GiveBack { region, units: dropped, granted_at: deposit.granted_at };
+            let what = Happening::GiveBack { units: dropped, granted_at: deposit.granted_at };
             self.send(region, at, what);
         }
     }
