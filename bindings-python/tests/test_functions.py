@@ -128,7 +128,7 @@ def test_a_call_waits_for_room(start: Start, clock: ManualClock, redis_url: str)
     several = kind.define(kind.limits("2/minute", "100/hour", wait=60), lambda: clock.now_us)
     for waiting in (one, several):
         begun = clock.now_us
-        # A manual clock is advanced by who waits.
+        # Whoever waits advances a manual clock.
         assert [waiting() - begun for _ in range(2)] == [0, 0]
         assert waiting() > begun
     assert math.isclose(outcome(kind.define(kind.limits("1/hour", wait=1), lambda: 0)), 0)

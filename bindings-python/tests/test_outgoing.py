@@ -26,7 +26,7 @@ START = 1_700_000_040_000_000
 
 
 class Provider(ThreadingHTTPServer):
-    """Answers with what it is told, and notes when it was asked."""
+    """Gives the answers that a test prepared, and notes when it was asked."""
 
     def __init__(self, clock: ManualClock) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

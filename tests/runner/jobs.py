@@ -14,7 +14,7 @@ from pathlib import Path
 LANES = {"debug": 1, "release": 1, "tests": 3}
 # Builds give way to tests, some of which look at the clock.
 NICE = {"debug": 10, "release": 10, "tests": 0}
-# What is told to end has so many seconds to do so.
+# What is to end has so many seconds for it.
 GRACE = 5
 
 

@@ -85,7 +85,7 @@ class RateLimitMiddleware:
     - `count`: what becomes of what is reserved: `"all"` is charged, or only for `"failures"` (status 400 and above), `"successes"`,
       or answers for which a function answers True (it has `status_code` and `headers`). Rules without `"reservations": true` count every
       request.
-    - `on_decision(scope, decision)`: is told of every decision.
+    - `on_decision(scope, decision)`: is called with every decision.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class RateLimitMiddleware:
         ending = _Ending(send, flight, self._matching.hooks)
         scope["sluicegate.reservation"] = held
         if scope["type"] == "websocket":
-            # The application is told itself that the client has gone.
+            # The application itself learns that the client has gone.
             try:
                 return await self._app(scope, receive, ending.send)
             finally:

@@ -54,7 +54,7 @@ class RouteLimits:
     - `limit`: a limit in place of the rule's, such as that of a plan; None: the rule's.
     - `skip`: True exempts the request.
     - `on_denied(request, decision)`: the response in place of ours.
-    - `on_decision(request, decision)`: is told of every decision.
+    - `on_decision(request, decision)`: is called with every decision.
     - `count`: what is charged: `"all"` requests, `"failures"` (status 400 and above), `"successes"`, or those for whose response
       a function answers True. The cost is reserved before, so that requests at the same time do not pass together.
     - `no_address`: what becomes of a request that is counted by its address and has none: `"shared"` (all such share one

@@ -100,7 +100,7 @@ class FunctionLimits:
         `key`: who is counted: a text, or a function. Default: all calls count together. `cost`, `limit`: numbers, or functions.
         `wait`: for how many seconds a call waits for room at most, in the order of arrival; None denies at once. `skip`: True
         exempts the call. `on_denied(decision, ...)`: its result is that of the call, in place of the exception.
-        `on_decision(decision, ...)`: is told of every decision. `shared`: functions with the same text share their limits.
+        `on_decision(decision, ...)`: is called with every decision. `shared`: functions with the same text share their limits.
         """
         hooks = Hooks(
             key=_constant(key) if isinstance(key, str) else key,

@@ -66,7 +66,7 @@ class RateLimitMiddleware:
     - `count`: what becomes of what is reserved: `"all"` is charged, or only for `"failures"` (status 400 and above), `"successes"`,
       or answers for which a function answers True (it has `status_code` and `headers`). Rules without `"reservations": true` count every
       request.
-    - `on_decision(environ, decision)`: is told of every decision.
+    - `on_decision(environ, decision)`: is called with every decision.
     """
 
     def __init__(

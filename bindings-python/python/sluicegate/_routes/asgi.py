@@ -16,7 +16,7 @@ _BROKEN = 500
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a function that is given as `count` is told of an answer."""
+    """What a function that is given as `count` receives of an answer."""
 
     status_code: int
     # Names in small letters.

@@ -137,7 +137,7 @@ fn a_server_that_loads_is_waited_for() {
     // How many bytes until the server looks after its clients.
     set("loading-process-events-interval-bytes", 1024);
     for driver in both(redis.url()) {
-        // Microseconds for each key: it loads for a minute, unless it is told to hurry.
+        // Microseconds for each key: it loads for a minute, unless the delay is taken away.
         set("key-load-delay", 3000);
         let mut client = redis.client().unwrap();
         let reload = thread::spawn(move || ::redis::cmd("DEBUG").arg("RELOAD").exec(&mut client));
