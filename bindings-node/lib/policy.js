@@ -6,7 +6,7 @@
 
 const { debuglog } = require('node:util');
 const { number, text, wrongType } = require('./arguments.js');
-const { SluicegateError, invalidArgument } = require('./error.js');
+const { SluicegateError, WrongTypeError, invalidArgument } = require('./error.js');
 const { ensureStyle, headers } = require('./headers.js');
 const native = require('./native.js');
 
@@ -77,6 +77,8 @@ function decided(decision, { style }) {
 /** Likewise if the limiter answered with an error. */
 function undecided(error, { onError }, log) {
   if (!(error instanceof SluicegateError)) throw error;
+  // A function of the application answered a value of the wrong type.
+  if (error instanceof WrongTypeError) throw error;
   // The application names a rule that there is not, or not any more.
   if (error.code === 'UnknownRule' || error.code === 'InvalidRule') throw error;
   // Whatever is wrong with a request was sent by its client.

@@ -4,11 +4,14 @@
 
 const { once } = require('node:events');
 const { createServer } = require('node:http');
+require('reflect-metadata');
+const { HttpException } = require('@nestjs/common');
 const { RateLimiter } = require('sluicegate');
 const express = require('sluicegate/express');
 const fastify = require('sluicegate/fastify');
 const hono = require('sluicegate/hono');
 const koa = require('sluicegate/koa');
+const nest = require('sluicegate/nestjs');
 const { EXPRESS, FASTIFY } = require('./frameworks.js');
 
 const RULES = [
@@ -135,13 +138,58 @@ const SITES = {
     await once(server, 'listening');
     return { port: server.address().port, close: () => server.close() };
   },
+  async nest(adapterOf, limiter, log) {
+    const { Controller, Module, Get, Post } = require('@nestjs/common');
+    const { NestFactory } = require('@nestjs/core');
+    const handlers = {};
+    const userOf = (request) => request.headers['x-user'] ?? 'nobody';
+    addRoutes((request, name) => request.headers[name], (path, stated, options) => {
+      // A property that is `undefined` takes the place of the default.
+      handlers[path] = nest.RateLimit(stated, { ...options, ...(!('key' in options) && { key: userOf }) });
+    });
+    const onDenied = (request, context, { rule }) => new HttpException(`own ${rule}`, 418);
+    handlers['/own'] = nest.RateLimit('1/minute', { onDenied });
+    class Site {}
+    for (const [path, limit] of Object.entries(handlers)) {
+      for (const [method, verb] of [[Get, 'get'], [Post, 'post']]) {
+        const name = `${verb}${path}`;
+        const answer = ({ request, response }) => {
+          const status = Number(request.headers['x-answer'] ?? 200);
+          (response.code ?? response.status).call(response, status).send(answerOf(request.rateLimit));
+        };
+        define(Site, name, [method(path), limit], answer);
+      }
+    }
+    Controller()(Site);
+    class App {}
+    Module({ imports: [nest.RateLimitModule.forRoot({ limiter, name: 'site', trustedProxies: 1 })], controllers: [Site] })(App);
+    const say = (...words) => log(words.join(' '));
+    const logger = { log() {}, error: say, warn: say };
+    const app = await NestFactory.create(App, adapterOf(), { logger });
+    await app.listen(0, '127.0.0.1');
+    return { port: app.getHttpServer().address().port, close: () => app.close() };
+  },
 };
+
+/** Adds a handler to a class, as decorators do. Its argument has request and response. */
+function define(type, name, decorators, handler) {
+  const { Req, Res } = require('@nestjs/common');
+  const value = { [name]: (request, response) => handler({ request, response }) }[name];
+  Object.defineProperty(type.prototype, name, { value, configurable: true, writable: true });
+  Req()(type.prototype, name, 0);
+  Res()(type.prototype, name, 1);
+  for (const decorate of decorators.reverse()) decorate(type.prototype, name, Object.getOwnPropertyDescriptor(type.prototype, name));
+}
 
 /** All frameworks in all versions that are tested, by name. */
 const FRAMEWORKS = {};
 const KOA = { 'koa 3': { Koa: require('koa'), Router: require('@koa/router') } };
+const NEST = {
+  'nest 11 on express': () => new (require('@nestjs/platform-express').ExpressAdapter)(),
+  'nest 11 on fastify': () => new (require('@nestjs/platform-fastify').FastifyAdapter)(),
+};
 const HONO = { 'hono 4': { ...require('hono'), ...require('@hono/node-server') } };
-for (const [site, versions] of Object.entries({ express: EXPRESS, fastify: FASTIFY, koa: KOA, hono: HONO })) {
+for (const [site, versions] of Object.entries({ express: EXPRESS, fastify: FASTIFY, koa: KOA, hono: HONO, nest: NEST })) {
   for (const [name, framework] of Object.entries(versions)) FRAMEWORKS[name] = (...given) => SITES[site](framework, ...given);
 }
 

@@ -135,7 +135,8 @@ everywhere('an answer of its own', async (site) => {
   const { get } = await site();
   assert.equal((await get('/own')).status, 200);
   const { status, body, headers } = await get('/own');
-  assert.deepEqual([status, body], [418, 'own site:/own:1/minute']);
+  // Nest puts texts into JSON.
+  assert.deepEqual([status, body.includes('own site:/own:1/minute')], [418, true]);
   assert.deepEqual([headers['retry-after'], headers['cache-control']], ['60', 'no-store']);
   assert.doesNotMatch(headers['content-type'], /problem/);
 });
@@ -185,24 +186,24 @@ test('what can be known at the start is refused then', async () => {
     ['plam', { code: 'UnknownRule', message: /no rule is called "plam"/ }],
     [[], { code: 'InvalidArgument', message: /a route needs a limit/ }],
     [undefined, { code: 'InvalidArgument', message: /a route needs a limit/ }],
-    [5, { name: 'TypeError', message: 'limits: must be a rate, the name of a rule, a rule, or an array of them, not number' }],
+    [5, { name: 'WrongTypeError', message: 'limits: must be a rate, the name of a rule, a rule, or an array of them, not number' }],
     [{ rule_id: 'a', rate: '5/minute', limt: 5 }, { code: 'InvalidRule' }],
   ]) {
     assert.throws(() => limits(stated), expected);
   }
   for (const [options, expected] of [
-    [{ cout: 'all' }, { name: 'TypeError', message: /cout is not known/ }],
-    [{ name: 'a' }, { name: 'TypeError', message: /name is not known/ }],
+    [{ cout: 'all' }, { name: 'WrongTypeError', message: /cout is not known/ }],
+    [{ name: 'a' }, { name: 'WrongTypeError', message: /name is not known/ }],
     [{ count: 'every' }, { code: 'InvalidArgument', message: 'count must be one of "all", "failures", "successes" or a function' }],
-    [{ key: 'x' }, { name: 'TypeError', message: 'key: must be a function, not string' }],
-    [{ cost: '2' }, { name: 'TypeError', message: 'cost: must be a number, not string' }],
+    [{ key: 'x' }, { name: 'WrongTypeError', message: 'key: must be a function, not string' }],
+    [{ cost: '2' }, { name: 'WrongTypeError', message: 'cost: must be a number, not string' }],
     [{ noAddress: 'admit' }, { code: 'InvalidArgument', message: /^noAddress must be one of/ }],
-    [{ noAddress: () => 'skip' }, { name: 'TypeError' }],
-    [{ perMethod: 1 }, { name: 'TypeError' }],
+    [{ noAddress: () => 'skip' }, { name: 'WrongTypeError' }],
+    [{ perMethod: 1 }, { name: 'WrongTypeError' }],
   ]) {
     assert.throws(() => limits('5/minute', options), expected);
   }
-  assert.throws(() => routeLimits(5), { name: 'TypeError', message: /^limiter: must be a RateLimiter, or a function/ });
+  assert.throws(() => routeLimits(5), { name: 'WrongTypeError', message: /^limiter: must be a RateLimiter, or a function/ });
   assert.throws(() => routeLimits(limiter, { name: '' }), { code: 'InvalidArgument', message: 'name is empty' });
-  assert.throws(() => routeLimits(limiter, { key: 'x' }), { name: 'TypeError' });
+  assert.throws(() => routeLimits(limiter, { key: 'x' }), { name: 'WrongTypeError' });
 });

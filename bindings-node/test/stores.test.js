@@ -194,8 +194,8 @@ test('many hits at the same time are counted exactly', async (t) => {
 test('what makes no sense is refused', async (t) => {
   const limiter = await connect(t, 'memory://');
   for (const make of [(...given) => new SluicegateStore(...given), sluicegateStore, (...given) => new SluicegateThrottlerStorage(...given)]) {
-    assert.throws(() => make({}), { name: 'TypeError', message: 'limiter: must be a RateLimiter, not object' });
+    assert.throws(() => make({}), { name: 'WrongTypeError', message: 'limiter: must be a RateLimiter, not object' });
     assert.throws(() => make(limiter, { name: '' }), { code: 'InvalidArgument', message: 'name is empty' });
-    assert.throws(() => make(limiter, { name: 5 }), { name: 'TypeError' });
+    assert.throws(() => make(limiter, { name: 5 }), { name: 'WrongTypeError' });
   }
 });

@@ -159,7 +159,7 @@ ALONE = {
         "fixtures of pytest, which only Python has",
     ),
     **each("python", "package", "SluicegateStorage", "what the package limits takes, which only Python has"),
-    **each("node", "package", "FastifyRouteLimits FastifyRouteOptions route_limits", "what its frameworks take at their routes"),
+    **each("node", "package", "FastifyRouteLimits FastifyRouteOptions RateLimit RateLimitGuard RateLimitModule RateLimitModuleOptions NestArguments NestDenied NestRequest NestRouteOptions route_limits", "what its frameworks take at their routes"),
     **each("node", "package", "SluicegateStore SluicegateThrottlerStorage sluicegate_store", "what packages of Node take as stores"),
     **each("node", "package", "PeekOptions PingOptions ResetOptions WaitAllOptions WaitOptions", "types of what are arguments elsewhere"),
     **each("node", "package", "ChangeOptions SetLimitOptions", "types of what are arguments elsewhere"),

@@ -2,6 +2,9 @@
 
 import fastifyRateLimit from '@fastify/rate-limit';
 import { rateLimit } from 'express-rate-limit';
+import { Module } from '@nestjs/common';
+import { ThrottlerModule } from '@nestjs/throttler';
+import type { Request } from 'express';
 import fastify from 'fastify';
 import { Hono } from 'hono';
 import { RateLimiter } from 'sluicegate';
@@ -9,6 +12,8 @@ import { SluicegateStore } from 'sluicegate/express-rate-limit';
 import { sluicegateStore } from 'sluicegate/fastify-rate-limit';
 import { routeLimits as ofHono } from 'sluicegate/hono';
 import { routeLimits as ofKoa } from 'sluicegate/koa';
+import { RateLimit, RateLimitGuard, RateLimitModule, type RateLimited } from 'sluicegate/nestjs';
+import { SluicegateThrottlerStorage } from 'sluicegate/nestjs-throttler';
 
 const limiter = await RateLimiter.connect('memory://', { rules: [] });
 
@@ -30,3 +35,27 @@ const middleware: (context: never, next: () => Promise<unknown>) => Promise<unkn
 rateLimit({ store: new SluicegateStore(limiter, { name: 'shop' }) });
 await fastify().register(fastifyRateLimit, { store: sluicegateStore(limiter) });
 console.log(middleware);
+
+class Orders {
+  @RateLimit(['2/minute', '100/hour'], { key: ({ headers }) => headers.authorization ?? 'nobody' })
+  list(): string[] {
+    return [];
+  }
+
+  @RateLimit<Request>('5/minute', { userId: ({ ip }) => ip, onDenied: (request, context, { rule }) => new Error(rule) })
+  one(): string {
+    return '';
+  }
+}
+
+@Module({
+  imports: [
+    RateLimitModule.forRoot({ limiter, name: 'shop' }),
+    RateLimitModule.forRootAsync({ inject: ['limiter'], useFactory: (given: RateLimiter) => ({ limiter: given }) }),
+    ThrottlerModule.forRoot({ throttlers: [{ ttl: 1000, limit: 5 }], storage: new SluicegateThrottlerStorage(limiter) }),
+  ],
+  providers: [Orders, { provide: 'APP_GUARD', useClass: RateLimitGuard }],
+})
+export class App {}
+
+export const decisionOf = (error: RateLimited): number | undefined => error.decision?.retryAfterMs;

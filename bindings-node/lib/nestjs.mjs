@@ -1,0 +1,3 @@
+import nest from './nestjs.js';
+
+export const { RateLimit, RateLimitGuard, RateLimitModule, RateLimited } = nest;
