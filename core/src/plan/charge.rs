@@ -7,6 +7,7 @@ use once_cell::race::OnceBox;
 use crate::algorithm::{Blocking, Micros, Policy, Terms};
 use crate::catalog::{KeyRecordPolicy, LimitNumber, ReadyLimit, ReadyRule};
 use crate::keys::key;
+use crate::regions::OnceRegion;
 use crate::rules::Scope;
 
 /// One state and what is asked of it.
@@ -29,6 +30,8 @@ pub(crate) struct Charge<'a> {
     pub(crate) recorded_key: Option<usize>,
     /// Whether this region decides by its part, as it cannot reach the one in charge.
     pub(crate) is_part: bool,
+    /// Which region is in charge of it.
+    pub(crate) region: OnceRegion,
     /// The policy of the first call, where this one repeats it and the rule was changed in between.
     pub(super) first_policy: OnceBox<Policy>,
 }

@@ -4,6 +4,7 @@ use once_cell::race::OnceBox;
 
 use super::{Charge, List, Plan};
 use crate::algorithm::Policy;
+use crate::regions::OnceRegion;
 use std::borrow::Cow;
 
 impl<'a> Plan<'a> {
@@ -59,6 +60,7 @@ impl<'a> Charge<'a> {
             recorded_key: self.recorded_key,
             is_part: self.is_part,
             first_policy: OnceBox::new(),
+            region: OnceRegion::default(),
         }
     }
 

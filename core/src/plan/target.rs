@@ -8,6 +8,7 @@ use super::charge::{Charge, Holder, RecordedKey};
 use super::repeat;
 use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
 use crate::error::Result;
+use crate::regions::OnceRegion;
 use crate::request::{Check, CheckOptions};
 use crate::reservation::TicketItem;
 use crate::rules::{MAX_MICROS, Scope};
@@ -143,6 +144,7 @@ impl<'a> Target<'a> {
             recorded_key,
             is_part: false,
             first_policy: OnceBox::new(),
+            region: OnceRegion::default(),
         })
     }
 }

@@ -6,7 +6,9 @@ mod deposit;
 #[cfg(test)]
 pub(crate) mod lending;
 mod map;
+mod once;
 mod owner;
 
 pub(crate) use deposit::Deposit;
 pub(crate) use map::RegionMap;
+pub(crate) use once::OnceRegion;

@@ -15,7 +15,8 @@ fn together(plan: &Plan<'_>) -> SmallList<SmallList<usize>> {
 /// The stages of a plan.
 #[inline(always)]
 pub(super) fn of(plan: &Plan<'_>, wire: &CallSettings) -> SmallList<SmallList<usize>> {
-    if wire.cluster || wire.regions.is_some() { apart(plan, wire) } else { together(plan) }
+    let is_one = plan.charges.len() == 1 || !wire.cluster && wire.regions.is_none();
+    if is_one { together(plan) } else { apart(plan, wire) }
 }
 
 /// A region, where that is not the own one, and a hash slot.

@@ -29,7 +29,10 @@ impl CallSettings {
     /// The place of the region in charge of what is charged, where that is another one.
     #[inline(always)]
     pub(crate) fn region_of(&self, charge: &Charge<'_>) -> Option<usize> {
-        if charge.is_part { None } else { self.region_of_key(&charge.rule.rule, &charge.tag) }
+        if self.regions.is_none() || charge.is_part {
+            return None;
+        }
+        charge.region.get_or(|| self.region_of_key(&charge.rule.rule, &charge.tag))
     }
 
     /// That of a call about one key.

@@ -12,7 +12,9 @@ use crate::table::Table;
 
 const RULES: &str = r#"[{"rule_id": "r", "rate": "1000000000/minute", "global": {}}]"#;
 const TRIP: Duration = Duration::from_millis(40);
-const CALLS: usize = 20_000;
+/// Blocks of a round, in turn, and the calls of each.
+const BLOCKS: usize = 40;
+const CALLS: usize = 500;
 /// Until loans are as large as callers need them.
 const WARM: Duration = Duration::from_secs(3);
 const HOME_TARGET: f64 = 1.03;
@@ -31,12 +33,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     warm(&limiter, &away)?;
     let mut micros = [(); 3].map(|()| Samples::default());
     let mut lent = Samples::default();
+    let contenders = [(&alone, &home), (&limiter, &home), (&limiter, &away)];
     for _ in 0..options.rounds() {
-        micros[0].push(median(options, &alone, &home)?.0);
-        micros[1].push(median(options, &limiter, &home)?.0);
-        let (took, by_allotment) = median(options, &limiter, &away)?;
-        micros[2].push(took);
-        lent.push(by_allotment);
+        let mut calls = [(); 3].map(|()| Calls::default());
+        for _ in 0..BLOCKS {
+            for (calls, (limiter, key)) in calls.iter_mut().zip(contenders) {
+                calls.make(options.size(CALLS), limiter, key)?;
+            }
+        }
+        lent.push(calls[2].by_allotment as f64 / calls[2].micros.len() as f64);
+        for (micros, calls) in micros.iter_mut().zip(calls) {
+            micros.push(calls.median());
+        }
     }
     let mut table = Table::new(&["a check", "p50 us", "of a check without regions", "at most"]);
     let [alone, home, away] = &micros;
@@ -83,15 +91,26 @@ fn warm(limiter: &RateLimiter, key: &str) -> Result<()> {
     Ok(())
 }
 
-/// The time of a call, in microseconds, and the share of them that an allotment decided.
-fn median(options: &Options, limiter: &RateLimiter, key: &str) -> Result<(f64, f64)> {
-    let (mut times, mut by_allotment) = (Vec::new(), 0);
-    for _ in 0..options.size(CALLS) {
-        let start = Instant::now();
-        let decision = limiter.check("r", key)?;
-        times.push(start.elapsed().as_nanos() as f64 / 1e3);
-        by_allotment += usize::from(decision.source == Source::Allotment);
+/// How long calls took.
+#[derive(Default)]
+struct Calls {
+    micros: Vec<f64>,
+    by_allotment: usize,
+}
+
+impl Calls {
+    fn make(&mut self, count: usize, limiter: &RateLimiter, key: &str) -> Result<()> {
+        for _ in 0..count {
+            let start = Instant::now();
+            let decision = limiter.check("r", key)?;
+            self.micros.push(start.elapsed().as_nanos() as f64 / 1e3);
+            self.by_allotment += usize::from(decision.source == Source::Allotment);
+        }
+        Ok(())
     }
-    times.sort_by(f64::total_cmp);
-    Ok((percentile(&times, 0.5), by_allotment as f64 / times.len() as f64))
+
+    fn median(mut self) -> f64 {
+        self.micros.sort_by(f64::total_cmp);
+        percentile(&self.micros, 0.5)
+    }
 }
