@@ -55,9 +55,21 @@ const STATED = 'sluicegate:limits';
 /** What was decided: a guard may stand at the handler, at its class and before all of an application. */
 const DECIDED = new WeakSet();
 
+/**
+ * Makes an exception; its constructor is not for users.
+ *
+ * @type {(status: number, problem: object, decision: Decision | undefined) => RateLimitException}
+ */
+let rateLimitException;
+
 /** A request is denied: status 429, with problem details (RFC 9457) as its response; or 503 or 400 if it could not be decided. */
-class RateLimited extends HttpException {
+class RateLimitException extends HttpException {
+  static {
+    rateLimitException = (...given) => new RateLimitException(...given);
+  }
+
   /**
+   * @private
    * @param {number} status
    * @param {object} problem
    * @param {Decision | undefined} decision
@@ -74,7 +86,7 @@ class RateLimited extends HttpException {
  * an array of them, which are decided together. The limit of a handler takes the place of that of its class. Guards of the class and
  * those stated below it run before, as decorators are applied from below: `@RateLimit(...)` above `@UseGuards(AuthGuard)`.
  *
- * A request that is denied throws `RateLimited`, which exception filters may answer, or what `onDenied(request, context, decision)`
+ * A request that is denied throws `RateLimitException`, which exception filters may answer, or what `onDenied(request, context, decision)`
  * throws or returns. The decision is `request.rateLimit`. It is for HTTP, GraphQL and messages of WebSockets.
  *
  * @template [Request=NestRequest]
@@ -136,7 +148,7 @@ async function decide(route, context) {
     if (name.toLowerCase() !== 'content-type') setHeader(name, value);
   }
   if (decision !== undefined && typeof request === 'object') Object.assign(request, { rateLimit: decision, reservation: held });
-  if (status !== undefined) throw await refusal(route, asked, decision, () => denied(new RateLimited(status, JSON.parse(body ?? '{}'), decision)));
+  if (status !== undefined) throw await refusal(route, asked, decision, () => denied(rateLimitException(status, JSON.parse(body ?? '{}'), decision)));
   if (held === undefined) return;
   if (response === undefined) {
     await held.release();
@@ -189,4 +201,4 @@ function sharedBy({ limiter, ...defaults }) {
   return sharedOf(limiter, defaults);
 }
 
-module.exports = { RateLimit, RateLimitGuard, RateLimitModule, RateLimited };
+module.exports = { RateLimit, RateLimitGuard, RateLimitModule, RateLimitException };

@@ -1,3 +1,3 @@
 import nest from './nestjs.js';
 
-export const { RateLimit, RateLimitGuard, RateLimitModule, RateLimited } = nest;
+export const { RateLimit, RateLimitGuard, RateLimitModule, RateLimitException } = nest;

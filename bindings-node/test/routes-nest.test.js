@@ -14,7 +14,7 @@ const { MessageBody, SubscribeMessage, WebSocketGateway, WsException } = require
 const { WsAdapter } = require('@nestjs/platform-ws');
 const { WebSocket } = require('ws');
 const { RateLimiter } = require('sluicegate');
-const { RateLimit, RateLimitGuard, RateLimitModule, RateLimited } = require('sluicegate/nestjs');
+const { RateLimit, RateLimitGuard, RateLimitModule, RateLimitException } = require('sluicegate/nestjs');
 const { SluicegateThrottlerStorage } = require('sluicegate/nestjs-throttler');
 const { ask } = require('./http.js');
 
@@ -78,7 +78,7 @@ test('an exception filter answers, and a guard before tells the user', async (t)
       host.switchToHttp().getResponse().status(420).send(error.decision.rule);
     }
   }
-  Catch(RateLimited)(Answer);
+  Catch(RateLimitException)(Answer);
   const filter = { provide: APP_FILTER, useClass: Answer };
   const get = await open(t, [RateLimitModule.forRoot({ limiter: await connect() })], [Site], [filter]);
   const as = (authorization) => get('/', { headers: { authorization } });

@@ -29,7 +29,7 @@ export type RateLimitModuleOptions<Request> = {
  * an array of them, which are decided together. The limit of a handler takes the place of that of its class. Guards of the class and
  * those stated below it run before, as decorators are applied from below: `@RateLimit(...)` above `@UseGuards(AuthGuard)`.
  *
- * A request that is denied throws `RateLimited`, which exception filters may answer, or what `onDenied(request, context, decision)`
+ * A request that is denied throws `RateLimitException`, which exception filters may answer, or what `onDenied(request, context, decision)`
  * throws or returns. The decision is `request.rateLimit`. It is for HTTP, GraphQL and messages of WebSockets.
  *
  * @template [Request=NestRequest]
@@ -84,13 +84,14 @@ export class RateLimitModule {
     }): DynamicModule;
 }
 /** A request is denied: status 429, with problem details (RFC 9457) as its response; or 503 or 400 if it could not be decided. */
-export class RateLimited extends HttpException {
+export class RateLimitException extends HttpException {
     /**
+     * @private
      * @param {number} status
      * @param {object} problem
      * @param {Decision | undefined} decision
      */
-    constructor(status: number, problem: object, decision: Decision | undefined);
+    private constructor();
     /** @type {Decision | undefined} @readonly The decision; `undefined` where the limiter made none. */
     readonly decision: Decision | undefined;
 }

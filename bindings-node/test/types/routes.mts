@@ -10,9 +10,10 @@ import { Hono } from 'hono';
 import { RateLimiter } from 'sluicegate';
 import { SluicegateStore } from 'sluicegate/express-rate-limit';
 import { sluicegateStore } from 'sluicegate/fastify-rate-limit';
+import { limitedFetch } from 'sluicegate/fetch';
 import { routeLimits as ofHono } from 'sluicegate/hono';
 import { routeLimits as ofKoa } from 'sluicegate/koa';
-import { RateLimit, RateLimitGuard, RateLimitModule, type RateLimited } from 'sluicegate/nestjs';
+import { RateLimit, RateLimitGuard, RateLimitModule, type RateLimitException } from 'sluicegate/nestjs';
 import { SluicegateThrottlerStorage } from 'sluicegate/nestjs-throttler';
 
 const limiter = await RateLimiter.connect('memory://', { rules: [] });
@@ -58,4 +59,7 @@ class Orders {
 })
 export class App {}
 
-export const decisionOf = (error: RateLimited): number | undefined => error.decision?.retryAfterMs;
+export const decisionOf = (error: RateLimitException): number | undefined => error.decision?.retryAfterMs;
+
+const paced: typeof fetch = limitedFetch(limiter, ['100/minute', 'daily'], { key: 'provider', cost: ({ url }) => url.length });
+console.log(await paced('https://example.com/', { method: 'POST' }));

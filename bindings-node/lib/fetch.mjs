@@ -1,0 +1,3 @@
+import outgoing from './fetch.js';
+
+export const { RateLimited, limitedFetch } = outgoing;
