@@ -145,10 +145,13 @@ impl RateLimiter {
     }
 
     /// Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
-    /// `wait` is how many seconds to wait for room at most, in the order of arrival.
+    /// `wait` is how many seconds to wait for room at most, in the order of arrival. With `renewed` the lease is renewed in
+    /// the background until the reservation is ended, or forgotten.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, wait=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, wait=None)"
+        signature = (
+            rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, wait=None, renewed=Given(None)
+        ),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, wait=None, renewed=False)"
     )]
     fn reserve<'py>(
         &self,
@@ -159,28 +162,37 @@ impl RateLimiter {
         limit: Optional<'_>,
         timeout: Optional<'_>,
         wait: Optional<'_>,
+        renewed: Given<'_>,
     ) -> PyResult<Bound<'py, Reservation>> {
         let wait = optional_span(wait, "wait")?;
+        let renewed = renewed.or(false, "renewed", flag)?;
         let check = requested(rule, &key, &cost, resource.as_ref(), limit, timeout, None)?;
-        Reservation::make(rule.py(), &self.shared, |limiter, sleep| {
+        let held = Reservation::make(rule.py(), &self.shared, |limiter, sleep| {
             bridge::reserve_sleeping(limiter, &[check], Form::Single, wait, sleep)
-        })
+        })?;
+        Reservation::kept(held, renewed)
     }
 
     /// Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at
-    /// once. `wait` is as for `reserve`.
-    #[pyo3(signature = (checks, *, wait=None))]
+    /// once. `wait` and `renewed` are as for `reserve`.
+    #[pyo3(
+        signature = (checks, *, wait=None, renewed=Given(None)),
+        text_signature = "($self, checks, *, wait=None, renewed=False)"
+    )]
     fn reserve_all<'py>(
         &self,
         checks: &Object<'py>,
         wait: Optional<'_>,
+        renewed: Given<'_>,
     ) -> PyResult<Bound<'py, Reservation>> {
         let items = check::items(checks)?;
         let all = check::borrowed(&items);
         let wait = optional_span(wait, "wait")?;
-        Reservation::make(checks.py(), &self.shared, |limiter, sleep| {
+        let renewed = renewed.or(false, "renewed", flag)?;
+        let held = Reservation::make(checks.py(), &self.shared, |limiter, sleep| {
             bridge::reserve_sleeping(limiter, &all, Form::WithParts, wait, sleep)
-        })
+        })?;
+        Reservation::kept(held, renewed)
     }
 
     /// Reserves for a request under all the rules that match it and have reservations, and charges the others at once.

@@ -14,9 +14,9 @@ use crate::shared::{Shared, Sleep};
 /// The answer to `reserve`: a decision and, when it was granted, what is held.
 ///
 /// Used in a `with` statement it is committed as it was reserved at a normal end of the block, and released by an
-/// exception, unless the block has tried to end it itself. Without either it is held until its lease ends, and
-/// charged in full then.
-#[pyclass(module = "sluicegate", extends = Reserved, frozen)]
+/// exception, unless the block has tried to end it itself; a block that has outlived the lease is logged as a warning.
+/// Without either it is held until its lease ends, and charged in full then.
+#[pyclass(module = "sluicegate", extends = Reserved, frozen, weakref)]
 pub(crate) struct Reservation {
     limiter: Arc<Shared>,
 }
@@ -51,10 +51,9 @@ impl Reservation {
         }
         if exception.get_item(0).is_ok_and(|kind| !kind.is_none()) {
             // What the caller is to hear of is the exception. The lease ends what this could not.
-            let _ = Self::release(slf);
-            return Ok(());
+            return if let Ok(false) = Self::release(slf) { Self::warn_lost(slf) } else { Ok(()) };
         }
-        Self::commit(slf, None).map(drop)
+        if Self::commit(slf, None)? { Ok(()) } else { Self::warn_lost(slf) }
     }
 }
 
@@ -67,6 +66,20 @@ impl Reservation {
     ) -> PyResult<Bound<'py, Self>> {
         let reserved = limiter.wait_interruptible(py, reserve)?;
         Bound::new(py, Reserved::initializer(reserved).add_subclass(Self { limiter: Arc::clone(limiter) }))
+    }
+
+    /// Has Python's threads renew what is held, if it is to be renewed.
+    pub(crate) fn kept<'py>(held: Bound<'py, Self>, renewed: bool) -> PyResult<Bound<'py, Self>> {
+        if renewed && !held.as_super().get().is_over() {
+            held.py().import("sluicegate._inflight")?.call_method1("keep", (&held,))?;
+        }
+        Ok(held)
+    }
+
+    /// Says that the block has outlived its lease.
+    #[cold]
+    fn warn_lost(slf: &Bound<'_, Self>) -> PyResult<()> {
+        slf.py().import("sluicegate._reservations")?.call_method1("warn_lost", (slf,)).map(drop)
     }
 
     fn end(slf: &Bound<'_, Self>, end: End, used: &Used) -> PyResult<bool> {

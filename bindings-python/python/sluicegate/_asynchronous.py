@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ._calls import Calls
 from ._connecting import Connecting
+from ._middleware import ensure
 from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch, Reserved, RulesStatus
 from ._reservations import Reserving
 
@@ -131,25 +132,32 @@ class AsyncRateLimiter:
         limit: int | None = None,
         timeout: float | None = None,
         wait: float | None = None,
+        renewed: bool = False,
     ) -> Reserving:
         """Reserves a cost for `key` under `rule`, or denies it; to be awaited, or entered by `async with`.
 
         Room is held, and nothing is charged until it is committed. What is reserved for a call that was cancelled is
-        released. `wait` is how many seconds to wait for room at most, in the order of arrival.
+        released. `wait` is how many seconds to wait for room at most, in the order of arrival. With `renewed` the lease
+        is renewed in the background until the reservation is ended, or forgotten.
         """
+        ensure("renewed", "a bool", renewed, isinstance(renewed, bool))
         return Reserving(
             "reserve",
             self,
             lambda: self._bridge.reserve(rule, key, cost, resource, limit, timeout, wait),
             self._calls.reserved,
+            renewed,
         )
 
-    def reserve_all(self, checks: Iterable[Check], *, wait: float | None = None) -> Reserving:
+    def reserve_all(self, checks: Iterable[Check], *, wait: float | None = None, renewed: bool = False) -> Reserving:
         """Reserves several costs together, all of them or none; to be awaited, or entered by `async with`.
 
-        Items whose rule has no reservations are charged at once. `wait` is as for `reserve`.
+        Items whose rule has no reservations are charged at once. `wait` and `renewed` are as for `reserve`.
         """
-        return Reserving("reserve_all", self, lambda: self._bridge.reserve_all(checks, wait), self._calls.reserved)
+        ensure("renewed", "a bool", renewed, isinstance(renewed, bool))
+        return Reserving(
+            "reserve_all", self, lambda: self._bridge.reserve_all(checks, wait), self._calls.reserved, renewed
+        )
 
     def reserve_request(
         self,

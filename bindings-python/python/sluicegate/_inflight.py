@@ -8,12 +8,13 @@ import logging
 import os
 import threading
 import time
+import weakref
 from collections.abc import Coroutine
 from itertools import count
 from typing import Any
 
 from ._native import Reservation
-from ._reservations import AsyncReservation
+from ._reservations import RETRY_PART, AsyncReservation, warn_unrenewed
 from .errors import SluicegateError
 
 _LOG = logging.getLogger("sluicegate")
@@ -139,16 +140,43 @@ class _Renewal:
         return is_held
 
 
+class _Kept:
+    """What is renewed until it is ended, or forgotten."""
+
+    __slots__ = ("_held", "due")
+
+    def __init__(self, held: Reservation) -> None:
+        self._held = weakref.ref(held)
+        self.due = time.monotonic() + (held._lease or 0) / 2
+
+    def renew(self) -> bool:
+        """As of `_Renewal`."""
+        held = self._held()
+        if held is None or held._is_over:
+            return False
+        lease = held._lease or 0
+        try:
+            is_held = held.renew()
+        except SluicegateError as error:
+            warn_unrenewed(held, error)
+            self.due = time.monotonic() + lease * RETRY_PART
+            return True
+        if not is_held:
+            warn_unrenewed(held, None)
+        self.due = time.monotonic() + lease / 2
+        return is_held
+
+
 class _Renewals:
     """What is to be renewed, by when; what has ended is forgotten when its time comes."""
 
     def __init__(self) -> None:
-        self._due: list[tuple[float, int, _Renewal]] = []
+        self._due: list[tuple[float, int, _Renewal | _Kept]] = []
         self._changed = threading.Condition()
         self._numbers = count()
         self._has_thread = False
 
-    def add(self, renewal: _Renewal) -> None:
+    def add(self, renewal: _Renewal | _Kept) -> None:
         entry = (renewal.due, next(self._numbers), renewal)
         with self._changed:
             heapq.heappush(self._due, entry)
@@ -166,9 +194,18 @@ class _Renewals:
                 renewal = heapq.heappop(self._due)[2]
             if renewal.renew():
                 self.add(renewal)
+            # Not to be held until the next one is due.
+            del renewal
 
 
 _RENEWALS = _Renewals()
+
+
+def keep(held: Reservation) -> None:
+    """Renews a reservation until it is ended, or forgotten."""
+    _RENEWALS.add(_Kept(held))
+
+
 if hasattr(os, "register_at_fork"):
     # Neither the thread nor the requests of the parent are in a child.
     os.register_at_fork(after_in_child=_RENEWALS.__init__)  # type: ignore[misc]

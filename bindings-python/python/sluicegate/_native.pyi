@@ -165,8 +165,8 @@ class Reservation(Reserved):
     """The answer to `reserve`: a decision and, when it was granted, what is held.
 
     Used in a `with` statement it is committed as it was reserved at a normal end of the block, and released by an
-    exception, unless the block has tried to end it itself. Without either it is held until its lease ends, and
-    charged in full then.
+    exception, unless the block has tried to end it itself; a block that has outlived the lease is logged as a warning.
+    Without either it is held until its lease ends, and charged in full then.
     """
 
     def commit(self, cost: _Used = None) -> bool:
@@ -401,17 +401,21 @@ class RateLimiter:
         limit: int | None = None,
         timeout: float | None = None,
         wait: float | None = None,
+        renewed: bool = False,
     ) -> Reservation:
         """Reserves a cost for `key` under `rule`, or denies it.
 
         Room is held, and nothing is charged until it is committed. `wait` is how many seconds to wait for room at most,
-        in the order of arrival.
+        in the order of arrival. With `renewed` the lease is renewed in the background until the reservation is ended, or
+        forgotten.
         """
 
-    def reserve_all(self, checks: Iterable[Check], *, wait: float | None = None) -> Reservation:
+    def reserve_all(
+        self, checks: Iterable[Check], *, wait: float | None = None, renewed: bool = False
+    ) -> Reservation:
         """Reserves several costs together: all of them, or none.
 
-        Items whose rule has no reservations are charged at once. `wait` is as for `reserve`.
+        Items whose rule has no reservations are charged at once. `wait` and `renewed` are as for `reserve`.
         """
 
     def reserve_request(

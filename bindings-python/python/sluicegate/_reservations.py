@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import weakref
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
@@ -12,6 +15,30 @@ from ._native import Reserved
 from .errors import SluicegateError
 
 __all__ = ["AsyncReservation"]
+
+_LOG = logging.getLogger("sluicegate")
+# The loop refers to tasks weakly.
+_TASKS: set[asyncio.Task[None]] = set()
+# A renewal that failed is tried again after this part of the lease, to be in time more than once.
+RETRY_PART = 1 / 8
+
+
+def warn_lost(held: Reserved) -> None:
+    """Says that a block has outlived the lease of its reservation."""
+    _LOG.warning(
+        'the lease of a reservation under rule "%s" was over, or it was ended elsewhere, before its block ended: others may '
+        "have run at the same time (reserve with renewed=True, or raise lease_seconds from %g)",
+        held.rule,
+        held._lease or 0,
+    )
+
+
+def warn_unrenewed(held: Reserved, error: SluicegateError | None) -> None:
+    """Says that a reservation could not be renewed: for now, or because it is lost."""
+    if error is not None:
+        _LOG.warning('a reservation under rule "%s" could not be renewed: %s', held.rule, error)
+    elif not held._is_over:
+        _LOG.warning('a reservation under rule "%s" is renewed no longer: its lease was over, or it was ended elsewhere', held.rule)
 
 
 class _Limiter(Protocol):
@@ -30,11 +57,11 @@ class AsyncReservation(Reserved):
     """The answer to `reserve`: a decision and, when it was granted, what is held.
 
     Used in an `async with` statement it is committed as it was reserved at a normal end of the block, and released by
-    an exception, unless the block has tried to end it itself. Without either it is held until its lease ends, and
-    charged in full then.
+    an exception, unless the block has tried to end it itself; a block that has outlived the lease is logged as a
+    warning. Without either it is held until its lease ends, and charged in full then.
     """
 
-    __slots__ = ("_limiter",)
+    __slots__ = ("__weakref__", "_limiter")
 
     _limiter: _Limiter
 
@@ -67,17 +94,51 @@ class AsyncReservation(Reserved):
         if self._is_over:
             return
         if kind is None:
-            await self.commit()
+            if not await self.commit():
+                warn_lost(self)
             return
         # What the caller is to hear of is the exception. The lease ends what this could not.
         with suppress(SluicegateError):
-            await self.release()
+            if not await self.release():
+                warn_lost(self)
+
+
+class AsyncRenewal:
+    """Renews what is held at half its lease until it is ended, or forgotten."""
+
+    __slots__ = ("_held", "_loop")
+
+    def __init__(self, held: AsyncReservation) -> None:
+        self._held = weakref.ref(held)
+        self._loop = asyncio.get_running_loop()
+        self._later((held._lease or 0) / 2)
+
+    def _later(self, pause: float) -> None:
+        self._loop.call_later(pause, self._begin)
+
+    def _begin(self) -> None:
+        held = self._held()
+        if held is not None and not held._is_over:
+            task = self._loop.create_task(self._renew(held))
+            _TASKS.add(task)
+            task.add_done_callback(_TASKS.discard)
+
+    async def _renew(self, held: AsyncReservation) -> None:
+        lease = held._lease or 0
+        try:
+            if await held.renew():
+                self._later(lease / 2)
+            else:
+                warn_unrenewed(held, None)
+        except SluicegateError as error:
+            warn_unrenewed(held, error)
+            self._later(lease * RETRY_PART)
 
 
 class Reserving(Awaiting[AsyncReservation]):
     """A reservation on its way: `await` it, make it a task, or enter it by `async with`, which ends it."""
 
-    __slots__ = ("_begin", "_limiter", "_reservation", "_reserved")
+    __slots__ = ("_begin", "_limiter", "_renewed", "_reservation", "_reserved")
 
     _reservation: AsyncReservation
 
@@ -87,18 +148,23 @@ class Reserving(Awaiting[AsyncReservation]):
         limiter: _Limiter,
         begin: Callable[[], Reserved | int],
         reserved: Callable[[int], Awaitable[Reserved]],
+        renewed: bool = False,
     ) -> None:
         super().__init__(f"AsyncRateLimiter.{call}")
         self._limiter = limiter
         self._begin = begin
         # The answer to a call that has begun, by its token.
         self._reserved = reserved
+        self._renewed = renewed
 
     async def _run(self) -> AsyncReservation:
         answer = self._begin()
         if isinstance(answer, int):
             answer = await self._reserved(answer)
-        return AsyncReservation(self._limiter, answer)
+        held = AsyncReservation(self._limiter, answer)
+        if self._renewed and not held._is_over:
+            AsyncRenewal(held)
+        return held
 
     async def __aenter__(self) -> AsyncReservation:
         self._reservation = await self
