@@ -102,6 +102,8 @@
  * @property {number | undefined} [waitMs] The longest time to wait for room; `Infinity`: for ever. Default: 0.
  * @property {AbortSignal | undefined} [signal] Gives up the call, whose promise is then rejected with the signal's
  *   reason. What is reserved for it is released.
+ * @property {boolean | undefined} [renewed] Whether the lease is renewed in the background until the reservation is ended,
+ *   or forgotten. Default: it is not.
  */
 
 /**

@@ -14,6 +14,7 @@ const { Caller } = require('./calls.js');
 const { endingCall } = require('./ending.js');
 const { Call, OP } = require('./mailbox.js');
 const { matchesOf, requestCall } = require('./request.js');
+const { keepRenewed } = require('./renewing.js');
 const { makeReservation } = require('./reservation.js');
 const { rulesJson } = require('./options.js');
 const { blockCall, setLimitCall } = require('./key_record.js');
@@ -183,6 +184,7 @@ class RateLimiter {
   /**
    * Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
    * With `waitMs` it waits for room, in the order of arrival. What is reserved for a call that was given up is released.
+   * With `renewed` the lease is renewed in the background until the reservation is ended, or forgotten.
    *
    * @param {string} rule
    * @param {Key} key
@@ -190,7 +192,7 @@ class RateLimiter {
    * @returns {Promise<Reservation>}
    */
   async reserve(rule, key, options) {
-    return makeReservation(this, await reserve(this.#caller, rule, key, options));
+    return this.#reserved(await reserve(this.#caller, rule, key, options), options);
   }
 
   /**
@@ -201,7 +203,14 @@ class RateLimiter {
    * @returns {Promise<Reservation>}
    */
   async reserveAll(items, options) {
-    return makeReservation(this, await reserveAll(this.#caller, items, options));
+    return this.#reserved(await reserveAll(this.#caller, items, options), options);
+  }
+
+  /** @param {ReserveAllOptions} [options] */
+  #reserved(answer, options) {
+    const reservation = makeReservation(this, answer);
+    if (options?.renewed) keepRenewed(reservation);
+    return reservation;
   }
 
   /**

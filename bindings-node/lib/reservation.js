@@ -33,7 +33,7 @@ let leaseOf;
  *
  * `await using` commits it as it was reserved at the end of the block, unless the program has tried to end it itself. The
  * language does not tell whether the block ended by an exception, and what was used must not be given back: where nothing
- * was, call `release`.
+ * was, call `release`. A block that has outlived the lease is a warning of the process.
  *
  * @implements {AsyncDisposable}
  */
@@ -134,8 +134,16 @@ class Reservation {
    * @returns {Promise<void>}
    */
   async [Symbol.asyncDispose]() {
-    if (!this.#isOver) await this.commit();
+    if (!this.#isOver && !(await this.commit())) warnLost(this);
   }
+}
+
+/** @param {Reservation} held */
+function warnLost({ rule }) {
+  process.emitWarning(
+    `the lease of a reservation under rule "${rule}" was over, or it was ended elsewhere, before its block ended: others may have ` +
+      'run at the same time (reserve with renewed: true, or raise lease_seconds)',
+  );
 }
 
 module.exports = { Reservation, endReservation, leaseOf, makeReservation };

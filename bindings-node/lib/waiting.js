@@ -2,7 +2,7 @@
 
 // Calls that may wait: for their turn, or for room.
 
-const { KNOWN, options, span } = require('./arguments.js');
+const { KNOWN, boolean, optional, options, span } = require('./arguments.js');
 const { OP } = require('./mailbox.js');
 
 /** Waits until a cost is admitted. */
@@ -41,7 +41,8 @@ function timeoutOfWait(given, known) {
 
 /** How long to wait for room, in milliseconds; not at all unless it is given. */
 function timeForRoom(given, known) {
-  const { waitMs = 0 } = options('options', given, known);
+  const { waitMs = 0, renewed } = options('options', given, known);
+  optional(boolean, 'renewed', renewed);
   return span('wait', waitMs);
 }
 

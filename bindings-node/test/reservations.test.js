@@ -153,3 +153,39 @@ test('another process ends it by its id', async () => {
   assert.equal((await limiter.peek('tokens', 'alice')).remaining, 9);
   await limiter.close();
 });
+
+const RENEWED = [{ rule_id: 'jobs', algorithm: 'concurrency', limit: 1, lease_seconds: 0.4 }];
+
+/** Whether another job may run within this time. */
+async function freeWithin(limiter, ms) {
+  for (const until = performance.now() + ms; performance.now() < until; await setTimeoutPromise(50)) {
+    if ((await limiter.peek('jobs', 'report')).allowed) return true;
+  }
+  return false;
+}
+
+test('what is renewed outlives its lease, and a block that does not is warned of', async (t) => {
+  const limiter = await RateLimiter.connect(servers.redis, { rules: RENEWED, prefix: 'renewed' });
+  t.after(() => limiter.close());
+  const warnings = [];
+  const note = ({ message }) => warnings.push(message);
+  process.on('warning', note);
+  t.after(() => process.off('warning', note));
+
+  const held = await limiter.reserve('jobs', 'report', { renewed: true });
+  assert.equal(await freeWithin(limiter, 1200), false);
+  await held[Symbol.asyncDispose]();
+  assert.equal(await freeWithin(limiter, 100), true);
+  const all = await limiter.reserveAll([{ rule: 'jobs', key: 'report' }], { renewed: true });
+  assert.equal(await freeWithin(limiter, 1200), false);
+  assert.equal(await all.commit(), true);
+  assert.deepEqual(warnings, []);
+
+  const lost = await limiter.reserve('jobs', 'report');
+  assert.equal(await freeWithin(limiter, 5000), true);
+  await lost[Symbol.asyncDispose]();
+  await setTimeoutPromise(10);
+  assert.match(warnings.join(), /^the lease of a reservation under rule "jobs" was over/);
+  assert.equal(await lost.commit(), false);
+  await assert.rejects(limiter.reserve('jobs', 'a', { renewed: 1 }), { name: 'WrongTypeError', message: 'renewed: must be a boolean, not number' });
+});

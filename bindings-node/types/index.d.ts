@@ -108,6 +108,11 @@ export type ReserveAllOptions = {
      * reason. What is reserved for it is released.
      */
     signal?: AbortSignal | undefined;
+    /**
+     * Whether the lease is renewed in the background until the reservation is ended,
+     * or forgotten. Default: it is not.
+     */
+    renewed?: boolean | undefined;
 };
 /**
  * Options of a reservation.

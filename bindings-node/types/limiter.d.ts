@@ -122,6 +122,7 @@ export class RateLimiter implements AsyncDisposable {
     /**
      * Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
      * With `waitMs` it waits for room, in the order of arrival. What is reserved for a call that was given up is released.
+     * With `renewed` the lease is renewed in the background until the reservation is ended, or forgotten.
      *
      * @param {string} rule
      * @param {Key} key

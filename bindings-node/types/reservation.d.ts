@@ -4,7 +4,7 @@
  *
  * `await using` commits it as it was reserved at the end of the block, unless the program has tried to end it itself. The
  * language does not tell whether the block ended by an exception, and what was used must not be given back: where nothing
- * was, call `release`.
+ * was, call `release`. A block that has outlived the lease is a warning of the process.
  *
  * @implements {AsyncDisposable}
  */
