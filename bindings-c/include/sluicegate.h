@@ -372,6 +372,9 @@ typedef struct {
     uint64_t cost;
 } sluicegate_usage;
 
+/// Does some work; `context` is what came with it. It has to return: neither by longjmp nor by an exception.
+typedef void (*sluicegate_work_callback)(void *context);
+
 /// A part of a key.
 typedef struct {
     /// The part, in UTF-8.
@@ -745,6 +748,16 @@ sluicegate_status sluicegate_renew(const sluicegate_limiter *limiter,
                                    const char *id,
                                    bool *took_effect,
                                    sluicegate_error *error);
+
+/// Calls `work` once, on this thread, and renews a reservation in the background meanwhile, at half its lease: work
+/// that takes longer than the lease keeps its place. The reservation is still to be committed or released; `took_effect`
+/// of that is false if the lease was lost all the same, as when the server was away for too long, which is logged as a
+/// warning too. For the empty id of one that was denied nothing is renewed.
+sluicegate_status sluicegate_while_renewed(const sluicegate_limiter *limiter,
+                                           const char *id,
+                                           sluicegate_work_callback work,
+                                           void *context,
+                                           sluicegate_error *error);
 
 /// Blocks `key` under `rule` for `duration_us` from now: every check of it is denied and counts nothing. Takes the
 /// place of a block that it has already. `options` may be NULL; their timeout alone counts.

@@ -19,6 +19,32 @@ impl Argument<'_> for PairCallback {
     }
 }
 
+/// Receives a warning, a text of one line that lives until it returns; `context` is what came with it. Any thread may call
+/// it, and several at once. It has to return: neither by longjmp nor by an exception; and it must not free a limiter.
+pub type LogCallback = Option<unsafe extern "C" fn(context: *mut c_void, message: *const c_char)>;
+
+/// Does some work; `context` is what came with it. It has to return: neither by longjmp nor by an exception.
+pub type WorkCallback = Option<unsafe extern "C" fn(context: *mut c_void)>;
+
+impl Argument<'_> for WorkCallback {
+    type Received = Work;
+
+    unsafe fn receive(self, name: &'static str) -> Result<Work, Failure> {
+        self.map(Work).ok_or_else(|| Failure::null(name))
+    }
+}
+
+/// Work that is there.
+pub(crate) struct Work(unsafe extern "C" fn(context: *mut c_void));
+
+impl Work {
+    /// Does it.
+    pub(crate) fn run(&self, context: *mut c_void) {
+        // SAFETY: promised when the argument was received.
+        unsafe { (self.0)(context) }
+    }
+}
+
 /// Passed on as it is.
 impl Argument<'_> for *mut c_void {
     type Received = Self;

@@ -1,15 +1,12 @@
 //! Warnings, such as of rules that were refused while they are followed.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 use std::sync::Once;
 
 use sluicegate::bridge::log_to;
 
+use crate::callback::LogCallback;
 use crate::text::terminated;
-
-/// Receives a warning, a text of one line that lives until it returns; `context` is what came with it. Any thread may call
-/// it, and several at once. It has to return: neither by longjmp nor by an exception; and it must not free a limiter.
-pub type LogCallback = Option<unsafe extern "C" fn(context: *mut c_void, message: *const c_char)>;
 
 /// What came with a callback, for its calls on any thread.
 struct Context(*mut c_void);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use sluicegate::bridge::{self, End, Used};
 
 use crate::argument::{Argument, array, optional_text};
+use crate::callback::WorkCallback;
 use crate::check::{CheckOptions, Item};
 use crate::decision::Decision;
 use crate::error::Failure;
@@ -266,6 +267,25 @@ export! {
         took_effect: Option<NonNull<bool>>,
     ) {
         took_effect.write(bridge::end(&limiter.0, End::Renew, granted(id), &Used::AsReserved)?);
+        Ok(())
+    }
+}
+
+export! {
+    /// Calls `work` once, on this thread, and renews a reservation in the background meanwhile, at half its lease: work
+    /// that takes longer than the lease keeps its place. The reservation is still to be committed or released; `took_effect`
+    /// of that is false if the lease was lost all the same, as when the server was away for too long, which is logged as a
+    /// warning too. For the empty id of one that was denied nothing is renewed.
+    fn sluicegate_while_renewed(
+        limiter: *const Limiter,
+        id: *const c_char,
+        work: WorkCallback,
+        context: *mut c_void,
+    ) {
+        match granted(id) {
+            Some(id) => limiter.0.while_renewed(id, || work.run(context))?,
+            None => work.run(context),
+        }
         Ok(())
     }
 }

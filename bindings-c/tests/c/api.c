@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 #include "expect.h"
 
@@ -269,6 +270,39 @@ static void a_damaged_key_is_reported_to_the_caller(void) {
     close_limiter();
 }
 
+/* Longer than the lease. */
+static void work_for_a_while(void *allowed) {
+    static const struct timespec pause = {1, 200000000};
+    sluicegate_decision decision;
+    nanosleep(&pause, NULL);
+    EXPECT_OK(sluicegate_peek(limiter, "jobs", "report", 6, NULL, &decision, error));
+    *(bool *)allowed = decision.allowed;
+}
+
+static void work_keeps_what_is_renewed(void) {
+    static const char jobs[] =
+        "[{\"rule_id\": \"jobs\", \"algorithm\": \"concurrency\", \"limit\": 1, \"lease_seconds\": 0.4}]";
+    sluicegate_options options = SLUICEGATE_OPTIONS_INIT;
+    sluicegate_decision decision;
+    char id[SLUICEGATE_RESERVATION_ID_SIZE];
+    bool allowed = true, took_effect = false;
+    options.prefix = "c/renewed";
+    EXPECT_OK(sluicegate_limiter_new(url, jobs, &options, &limiter, error));
+    EXPECT_OK(sluicegate_reserve(limiter, "jobs", "report", 6, NULL, &decision, id, sizeof id, NULL, error));
+    EXPECT_OK(sluicegate_while_renewed(limiter, id, work_for_a_while, &allowed, error));
+    EXPECT(decision.allowed && !allowed);
+    EXPECT_OK(sluicegate_commit(limiter, id, NULL, &took_effect, error));
+    EXPECT(took_effect);
+    EXPECT_OK(sluicegate_reserve(limiter, "jobs", "report", 6, NULL, &decision, id, sizeof id, NULL, error));
+    work_for_a_while(&allowed);
+    EXPECT_OK(sluicegate_commit(limiter, id, NULL, &took_effect, error));
+    EXPECT(allowed && !took_effect);
+    EXPECT_OK(sluicegate_while_renewed(limiter, "", work_for_a_while, &allowed, error));
+    EXPECT(allowed);
+    EXPECT(sluicegate_while_renewed(limiter, "", NULL, NULL, NULL) == SLUICEGATE_INVALID_ARGUMENT);
+    sluicegate_limiter_free(limiter);
+}
+
 int main(int argc, char **argv) {
     if (argc != 3)
         return 2;
@@ -288,6 +322,7 @@ int main(int argc, char **argv) {
     RUN(rules_come_from_a_file_too);
     RUN(options_are_used);
     RUN(a_damaged_key_is_reported_to_the_caller);
+    RUN(work_keeps_what_is_renewed);
     RUN(closing_is_final);
     return summary();
 }
