@@ -4,6 +4,8 @@
 
 const assert = require('node:assert/strict');
 const { execFileSync } = require('node:child_process');
+const { mkdtempSync, rmSync } = require('node:fs');
+const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { test } = require('node:test');
 
@@ -27,4 +29,16 @@ test('the version is that of the Rust workspace', () => {
   const metadata = execFileSync('cargo', ['metadata', '--no-deps', '--format-version', '1'], { cwd: root });
   const { version } = JSON.parse(metadata).packages.find(({ name }) => name === 'sluicegate-node');
   assert.equal(require('sluicegate/package.json').version, version);
+});
+
+test('the tool has all that it has elsewhere', () => {
+  const tool = (...words) => execFileSync(process.execPath, [join(root, 'bin/sluicegate.js'), ...words], { encoding: 'utf8' });
+  assert.match(tool('completions', 'bash'), /complete .*sluicegate/);
+  const folder = mkdtempSync(join(tmpdir(), 'sluicegate-'));
+  try {
+    const lines = tool('lab', '[{"rule_id": "a", "rate": "5/s"}]', '--traffic', 'steady:rate=10/s', '--duration', '10s', '--out', folder);
+    assert.match(lines, /\ba\b/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
