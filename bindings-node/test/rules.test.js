@@ -144,7 +144,7 @@ test('options of sources are checked', async () => {
   const refused = (options, expected) => assert.rejects(RateLimiter.connect('memory://', options), expected);
   await refused({ rules: 'zookeeper://' }, { code: 'InvalidArgument' });
   await refused({ rules: [], rulesCache: 'cache.json' }, { code: 'InvalidArgument', message: /^rules_cache: / });
-  await refused({ rules: [], rulesCache: 5 }, { name: 'TypeError', message: 'rulesCache: must be a string, not number' });
+  await refused({ rules: [], rulesCache: 5 }, { name: 'WrongTypeError', message: 'rulesCache: must be a string, not number' });
 });
 
 test('rules in ZooKeeper are followed while checks go on', async () => {
