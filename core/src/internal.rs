@@ -6,14 +6,16 @@ use serde_json::{Map, Value};
 use sluicegate_lua::Kernel;
 
 use crate::algorithm::{Calendar, Policy};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key;
+use crate::limiter::RateLimiter;
 use crate::matching::RequestMatch;
 use crate::options::LimiterOptions;
 use crate::request::Check;
 use crate::rules::{self, CalendarWindow, Identifier, Limit, Rule};
 use crate::text::words;
 
+pub use crate::limiter::Examined;
 pub use crate::random::Random;
 
 /// What names of keys begin with, unless the limiter says otherwise.
@@ -49,6 +51,14 @@ pub fn first_of<'a>(words: impl ExactSizeIterator<Item = &'a str>, count: usize)
 /// The word that was probably meant.
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     words::nearest(word, known)
+}
+
+/// What the server of a limiter says of itself; `None` in memory.
+///
+/// # Errors
+/// As `check`.
+pub fn examine(limiter: &RateLimiter) -> Result<Option<Examined>> {
+    limiter.examine()
 }
 
 /// A rule as it stands in a file.

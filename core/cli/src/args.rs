@@ -9,6 +9,7 @@ use sluicegate::sources::TlsFiles;
 
 use crate::asking::{CheckRequest, MatchArgs};
 use crate::backend::BackendArgs;
+use crate::doctor::DoctorArgs;
 use crate::key_record::{BlockArgs, LimitCommand, Subject};
 #[cfg(feature = "lab")]
 use crate::lab::LabArgs;
@@ -92,6 +93,9 @@ pub(crate) enum Command {
     Limit(LimitCommand),
     /// Try the server
     Ping(BackendArgs),
+    /// Say of servers whether they are fit for limits, and what to do where they are not
+    #[command(after_help = "Exit code: 0 all is good, 1 there is something to do, 2 error.")]
+    Doctor(DoctorArgs),
     /// Say which rules apply to a request, and count nothing
     Match(MatchArgs),
     /// Admit a request by all the rules that apply to it, or deny it

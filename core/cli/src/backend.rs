@@ -23,13 +23,9 @@ pub(crate) struct BackendArgs {
 impl BackendArgs {
     /// A limiter on the backend of `--url`; without one, in-memory.
     pub(crate) fn limiter(&self, rules: impl RuleSource) -> sluicegate::Result<RateLimiter> {
-        let url = self.url.as_deref().unwrap_or(MEMORY);
-        let mut builder = RateLimiter::builder(url).rules(rules);
+        let mut builder = builder(self.url.as_deref().unwrap_or(MEMORY)).rules(rules);
         if let Some(prefix) = &self.prefix {
             builder = builder.prefix(prefix);
-        }
-        if url.starts_with("rediss://") || url.contains("tls=true") {
-            builder = with_files(builder, tls_files());
         }
         builder.build()
     }
@@ -44,6 +40,13 @@ impl BackendArgs {
             Some(_) => Ok(self.limiter(rules)?),
         }
     }
+}
+
+/// A limiter on this backend, with the TLS files of the command line where it has TLS.
+pub(crate) fn builder(url: &str) -> Builder {
+    let builder = RateLimiter::builder(url);
+    let has_tls = url.starts_with("rediss://") || url.contains("tls=true");
+    if has_tls { with_files(builder, tls_files()) } else { builder }
 }
 
 fn with_files(mut builder: Builder, files: &TlsFiles) -> Builder {

@@ -5,6 +5,7 @@
 mod args;
 mod asking;
 mod backend;
+mod doctor;
 mod key_record;
 #[cfg(feature = "lab")]
 mod lab;
@@ -85,6 +86,7 @@ fn carry_out(command: &Command, out: &mut impl Write) -> Result<ExitStatus, Comm
         Command::Inspect(key) => overview::inspect(key, out),
         Command::ResetAll(key) => overview::reset_all(key, out),
         Command::Ping(backend) => run::ping(backend, out),
+        Command::Doctor(args) => doctor::doctor(args, out),
         Command::Match(args) => asking::matching(args, out),
         Command::CheckRequest(args) => asking::check(args, out),
         #[cfg(feature = "lab")]

@@ -25,10 +25,15 @@ impl RulesArgs {
 
     /// The rules at present, with warnings of those that are refused.
     pub(crate) fn load(&self) -> Result<Rules, CommandError> {
-        let contents = Contents::load(self.source()?)?;
-        faults(&contents.status).for_each(warn);
-        Ok(contents.rules)
+        load(&self.rules)
     }
+}
+
+/// The same of rules that an argument names.
+pub(crate) fn load(argument: &OsStr) -> Result<Rules, CommandError> {
+    let contents = Contents::load(source(argument)?)?;
+    faults(&contents.status).for_each(warn);
+    Ok(contents.rules)
 }
 
 /// The source that an argument names.

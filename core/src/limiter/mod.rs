@@ -13,6 +13,8 @@ mod builder;
 mod deciding;
 mod drive;
 mod driver;
+#[cfg(feature = "internal")]
+mod examining;
 mod fallback;
 mod holding;
 mod key_records;
@@ -35,5 +37,7 @@ mod waiting;
 pub use asynchronous::AsyncRateLimiter;
 pub use blocking::RateLimiter;
 pub use builder::Builder;
+#[cfg(feature = "internal")]
+pub use examining::Examined;
 #[cfg(feature = "bridge")]
 pub(crate) use sleeper::Sleeper;

@@ -5,6 +5,7 @@
 
 mod acl;
 mod deciding;
+mod doctor;
 mod lab;
 mod overview;
 mod requests;

@@ -1,0 +1,179 @@
+//! Whether servers are fit for limits: each line is good, or says what to do.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use clap::Args as ClapArgs;
+use sluicegate::internal::{Examined, examine};
+use sluicegate::{RateLimiter, Rules};
+
+use crate::backend::{BackendArgs, builder};
+use crate::outcome::{CommandError, ExitStatus};
+use crate::show::about;
+use crate::source::load;
+
+/// So often a round trip, and a script, is measured; the shortest counts.
+const ROUNDS: usize = 20;
+/// From here on callers notice a round trip.
+const SLOW: Duration = Duration::from_millis(5);
+/// From here on the windows of a calendar, and tokens of other systems, begin visibly late.
+const CLOCK_MS: u64 = 1_000;
+const OLDEST: (u32, u32) = (6, 2);
+
+/// The servers to look at.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    backend: BackendArgs,
+    /// Look at the rules too: a file, zookeeper://... or JSON
+    #[arg(long, value_name = "RULES")]
+    rules: Option<OsString>,
+    /// A region of a limit over several, and the URL of its servers; repeat it for each
+    #[arg(long = "region", value_name = "NAME=URL", value_parser = region)]
+    regions: Vec<(String, String)>,
+}
+
+fn region(text: &str) -> Result<(String, String), String> {
+    let (name, url) =
+        text.split_once('=').ok_or("it has to be NAME=URL, as in eu=redis://redis.eu.example")?;
+    if name.is_empty() { Err("the name is empty".to_owned()) } else { Ok((name.to_owned(), url.to_owned())) }
+}
+
+/// Lines of a report, and whether all were good.
+struct Report<'a, W> {
+    out: &'a mut W,
+    is_good: bool,
+}
+
+impl<W: Write> Report<'_, W> {
+    fn good(&mut self, what: &str, found: impl Display) -> Result<(), CommandError> {
+        Ok(writeln!(self.out, "  ok     {what}: {found}")?)
+    }
+
+    fn bad(&mut self, what: &str, found: impl Display, to_do: &str) -> Result<(), CommandError> {
+        self.is_good = false;
+        Ok(writeln!(self.out, "  to do  {what}: {found}; {to_do}")?)
+    }
+
+    fn judge(&mut self, what: &str, found: impl Display, fault: Option<&str>) -> Result<(), CommandError> {
+        match fault {
+            None => self.good(what, found),
+            Some(to_do) => self.bad(what, found, to_do),
+        }
+    }
+}
+
+pub(crate) fn doctor(args: &DoctorArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
+    let mut report = Report { out, is_good: true };
+    if let Some(rules) = &args.rules {
+        rules_of(rules, &mut report)?;
+    }
+    let mut known = HashMap::new();
+    if args.regions.is_empty() {
+        let limiter = args.backend.server("look at it", Rules::default())?;
+        writeln!(report.out, "the server")?;
+        server(&limiter, &mut report)?;
+    }
+    for (name, url) in &args.regions {
+        writeln!(report.out, "region {name}")?;
+        let id = match builder(url).build() {
+            Ok(limiter) => server(&limiter, &mut report)?,
+            Err(error) => {
+                report.bad("url", error, "mend it")?;
+                None
+            }
+        };
+        if let Some(other) = id.and_then(|id| known.insert(id, name)) {
+            let found = format!("the same server as that of region {other}");
+            report.bad("server", found, "each region needs its own")?;
+        }
+    }
+    Ok(ExitStatus::of(report.is_good))
+}
+
+fn rules_of(rules: &OsStr, report: &mut Report<'_, impl Write>) -> Result<(), CommandError> {
+    writeln!(report.out, "the rules")?;
+    match load(rules) {
+        Ok(rules) => report.good("rules", format!("{} of version {}", rules.len(), rules.version())),
+        Err(error) => report.bad("rules", error, "mend them (sluicegate rules validate shows each fault)"),
+    }
+}
+
+/// Answers by what the server may be known.
+fn server(
+    limiter: &RateLimiter,
+    report: &mut Report<'_, impl Write>,
+) -> Result<Option<String>, CommandError> {
+    if let Err(error) = limiter.ping() {
+        report.bad("reached", error, "start it, or mend URL, password and network")?;
+        return Ok(None);
+    }
+    let trip = least(|| limiter.ping().map(|()| None))?.0;
+    let slow = (trip > SLOW).then_some("move it nearer to its callers, or use regions");
+    report.judge("round trip", about(trip), slow)?;
+    match examine(limiter) {
+        Ok(Some(_)) => {}
+        Ok(None) => return Ok(None),
+        Err(error) => {
+            let to_do = "allow EVAL, EVALSHA, TIME and INFO (sluicegate rules acl prints what rules need)";
+            report.bad("script", error, to_do)?;
+            return Ok(None);
+        }
+    }
+    let (took, examined) = least(|| examine(limiter))?;
+    if let Some(examined) = examined {
+        report.good("script", format!("{} longer than a ping", about(took.saturating_sub(trip))))?;
+        return described(&examined, report).map(Some);
+    }
+    Ok(None)
+}
+
+/// The shortest of several, and what it answered.
+fn least(
+    mut call: impl FnMut() -> sluicegate::Result<Option<Examined>>,
+) -> Result<(Duration, Option<Examined>), CommandError> {
+    let mut best = (Duration::MAX, None);
+    for _ in 0..ROUNDS {
+        let began = Instant::now();
+        let answer = call()?;
+        if began.elapsed() < best.0 {
+            best = (began.elapsed(), answer);
+        }
+    }
+    Ok(best)
+}
+
+fn described(examined: &Examined, report: &mut Report<'_, impl Write>) -> Result<String, CommandError> {
+    let info: HashMap<&str, &str> =
+        examined.info.lines().filter_map(|line| line.trim_end().split_once(':')).collect();
+    let of = |name: &str| info.get(name).copied().unwrap_or("");
+    let version = of("redis_version");
+    let mut numbers = version.split('.').map(|number| number.parse().unwrap_or(0));
+    let is_old = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) < OLDEST;
+    let name = if of("valkey_version").is_empty() { version } else { of("valkey_version") };
+    report.judge("version", name, is_old.then_some("run Redis 6.2 or newer, or Valkey"))?;
+    let role = of("role");
+    let is_replica = role != "master";
+    report.judge(
+        "role",
+        role,
+        is_replica.then_some("name the primary, or Sentinels: a replica takes no writes"),
+    )?;
+    report.good("replicas", of("connected_slaves"))?;
+    let (most, policy) = (of("maxmemory_human"), of("maxmemory_policy"));
+    let bound = if of("maxmemory") == "0" { "no bound".to_owned() } else { format!("{most} at most") };
+    report.good("memory", format!("{}, {bound}", of("used_memory_human")))?;
+    let evicts = policy != "noeviction" && of("maxmemory") != "0";
+    report.judge(
+        "eviction",
+        policy,
+        evicts.then_some("set maxmemory-policy noeviction: what is evicted is not counted"),
+    )?;
+    let ahead_ms = examined.clock_ahead_us.unsigned_abs() / 1_000;
+    let far = (ahead_ms >= CLOCK_MS).then_some("synchronize the clocks (NTP): limits go by the server's");
+    report.judge("clock", format!("{ahead_ms} ms from that of this machine"), far)?;
+    Ok(of("run_id").to_owned())
+}

@@ -1,0 +1,74 @@
+//! `sluicegate doctor`.
+
+use sluicegate_test_servers::{Cluster, Redis};
+
+use crate::{outcome, run, stderr};
+
+const RULES: &str = r#"[{"rule_id": "r", "rate": "5/minute"}]"#;
+
+fn lines<'a>(out: &'a str, start: &str) -> Vec<&'a str> {
+    out.lines().filter(|line| line.trim_start().starts_with(start)).collect()
+}
+
+#[test]
+fn a_server_that_is_fit_is_good_in_every_line() {
+    let redis = Redis::start().unwrap();
+    let (code, out, err) = outcome(&["doctor", "--url", redis.url(), "--rules", RULES]);
+    // A busy machine is slow.
+    let slow = lines(&out, "to do  round trip").len();
+    assert_eq!((code, lines(&out, "to do").len(), err.as_str()), (i32::from(slow > 0), slow, ""), "{out}");
+    for what in ["rules: 1 ", "script: ", "version: ", "role: master", "replicas: 0", "eviction: ", "clock: "]
+    {
+        assert_eq!(lines(&out, &format!("ok     {what}")).len(), 1, "{what}: {out}");
+    }
+}
+
+#[test]
+fn what_is_to_do_is_said() {
+    let redis = Redis::start().unwrap();
+    let set = |name: &str, value: &str| {
+        redis::cmd("CONFIG").arg("SET").arg(name).arg(value).exec(&mut redis.client().unwrap()).unwrap();
+    };
+    set("maxmemory", "100mb");
+    set("maxmemory-policy", "allkeys-lru");
+    let (code, out, _) = outcome(&["doctor", "--url", redis.url(), "--rules", r#"[{"rule_id": "r"}]"#]);
+    assert_eq!(
+        (code, lines(&out, "to do  eviction: allkeys-lru; set maxmemory-policy").len()),
+        (1, 1),
+        "{out}"
+    );
+    assert_eq!(lines(&out, "to do  rules: ").len(), 1, "{out}");
+    let (code, out, _) = outcome(&["doctor", "--url", "redis://:hunter2@127.0.0.1:1"]);
+    assert_eq!((code, lines(&out, "to do  reached: ").len()), (1, 1), "{out}");
+    assert!(!out.contains("hunter2"), "{out}");
+    assert!(stderr(&run(&["doctor"])).contains("SLUICEGATE_URL"));
+}
+
+#[test]
+fn a_user_who_may_not_ask_is_told_what_to_allow() {
+    let redis = Redis::start().unwrap();
+    let user = ["SETUSER", "u", "on", ">p", "~*", "+ping", "+hello", "+eval", "+evalsha", "+time", "+client"];
+    redis::cmd("ACL").arg(&user).exec(&mut redis.client().unwrap()).unwrap();
+    let url = format!("redis://u:p@127.0.0.1:{}", redis.port());
+    let (code, out, _) = outcome(&["doctor", "--url", &url]);
+    let said = lines(&out, "to do  script: ");
+    assert!(code == 1 && said.len() == 1 && said[0].contains("INFO"), "{out}");
+}
+
+#[test]
+fn regions_need_servers_of_their_own() {
+    let (redis, cluster) = (Redis::start().unwrap(), Cluster::start().unwrap());
+    let [eu, us] = [format!("eu={}", redis.url()), format!("us={}", cluster.url())];
+    let (_, out, _) = outcome(&["doctor", "--region", &eu, "--region", &us]);
+    assert_eq!((lines(&out, "region ").len(), lines(&out, "to do  server: ").len()), (2, 0), "{out}");
+    assert_eq!(lines(&out, "ok     round trip").len() + lines(&out, "to do  round trip").len(), 2, "{out}");
+    let again = format!("ap=redis://localhost:{}/3", redis.port());
+    let (code, out, _) = outcome(&["doctor", "--region", &eu, "--region", &again]);
+    assert_eq!(
+        (code, lines(&out, "to do  server: the same server as that of region eu").len()),
+        (1, 1),
+        "{out}"
+    );
+    let (code, _, err) = outcome(&["doctor", "--region", "eu"]);
+    assert!(code == 2 && err.contains("NAME=URL"), "{err}");
+}
