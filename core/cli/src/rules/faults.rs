@@ -170,7 +170,7 @@ mod tests {
   { "rule_id": "c", "algorithm": "gcra", "limits": [
       { "limit": 1, "window_size_seconds": 60 },
       { "limit": -1 }
-    ], "priority": "high", "match": { "methods": [], "ip_subnet": "10.0.0.0/40" } },
+    ], "priority": "high", "match": { "methods": [], "ip_subnet": "10.0.0.0/40" }, "identifier_type": "global" },
   { "rule_id": "b", "algorithm": "gcra", "limit": 1, "limit": 2, "window_size_seconds": 60 },
   { "rule_id": "d", "rate": "5/minut" },
   { "rule_id": "e", "rate": "5/s", "limit": 5, "priority": "low" }
