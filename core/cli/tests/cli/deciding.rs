@@ -129,7 +129,7 @@ fn a_reservation_is_shown_with_its_id() {
     assert!(code == 0 && out.starts_with("admitted") && out.contains("\ntoken     "), "{out}");
     assert_eq!(outcome(&["commit", TOKENS, id, "--url", redis.url()]).0, 0);
     let (code, out, err) = outcome(&["commit", TOKENS, &id[..9], "--url", redis.url()]);
-    assert!(code == 2 && out.is_empty() && err.contains("not one of a reservation"), "{err}");
+    assert!(code == 2 && out.is_empty() && err.contains("not that of a reservation"), "{err}");
     assert_eq!(outcome(&["commit", TOKENS, id, "--cost", "many", "--url", redis.url()]).0, 2);
     for command in ["commit", "release", "renew"] {
         assert!(
