@@ -163,6 +163,6 @@ mod tests {
     #[test]
     fn only_a_regular_file_is_read() {
         let error = read(Path::new("/dev/null")).unwrap_err();
-        assert!(error.message().starts_with("/dev/null: it is no regular file"), "{error}");
+        assert!(error.message().starts_with("/dev/null: it is not a regular file"), "{error}");
     }
 }

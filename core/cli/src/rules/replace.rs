@@ -19,7 +19,7 @@ fn read_regular(path: &Path) -> io::Result<String> {
     if fs::metadata(path)?.is_file() {
         return fs::read_to_string(path);
     }
-    Err(io::Error::other("it is no regular file"))
+    Err(io::Error::other("it is not a regular file"))
 }
 
 /// Keeps others who change files of that folder by this program waiting, until it is dropped: between a look

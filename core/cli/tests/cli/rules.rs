@@ -225,7 +225,7 @@ fn on_a_terminal_deleting_asks() {
 #[cfg(unix)]
 #[test]
 fn only_a_regular_file_is_changed() {
-    let err = "error: /dev/null: cannot be read: it is no regular file\n";
+    let err = "error: /dev/null: cannot be read: it is not a regular file\n";
     expect(&["rules", "put", "/dev/null", &file("regular.jsonc", KEPT)], 2, "", err);
 }
 
