@@ -1,12 +1,14 @@
 //! All that was admitted so far, against the most that the algorithm may have admitted.
 
-use super::canvas::Pen;
-use super::figures::{count, round_scale, span};
+use super::canvas::{Anchor, Pen};
+use super::figures::{axis_mark, count, round_scale, span, time_step};
 use super::frame::{Panel, Panels};
 use crate::{Report, StrategyReport};
 
 /// About as many as a panel is pixels wide.
 const POINTS: usize = 240;
+/// Marks of time below a panel.
+const MARKS: u64 = 3;
 
 pub(super) fn draw(report: &Report) -> Panels {
     let note = format!(
@@ -29,9 +31,19 @@ pub(super) fn draw(report: &Report) -> Panels {
         };
         let panel = panels.panel(number, strategy, &note);
         panels.scale(panel, most);
+        time_axis(&mut panels, panel, report.length_us);
         curves(&mut panels, panel, report, strategy, most);
     }
     panels
+}
+
+fn time_axis(panels: &mut Panels, panel: Panel, length_us: u64) {
+    let step = time_step(length_us, MARKS);
+    for at in (0..=length_us).step_by(step as usize).filter(|_| length_us > 0) {
+        let x = panel.x(at as f64 / length_us as f64);
+        let bottom = panel.top + panel.height;
+        panels.canvas.text("tick", x, bottom + 14.0, Anchor::Middle, &axis_mark(at, length_us, step));
+    }
 }
 
 fn curves(panels: &mut Panels, panel: Panel, report: &Report, strategy: &StrategyReport, most: f64) {

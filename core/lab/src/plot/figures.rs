@@ -55,16 +55,31 @@ pub(super) fn span(us: u64) -> String {
     }
 }
 
-/// A mark on an axis of this length, all in the same unit.
-pub(super) fn mark(us: u64, length_us: u64) -> String {
-    let (unit, name) = match length_us {
-        0..1_000 => (1, "us"),
-        1_000..SECOND => (1_000, "ms"),
-        SECOND..120_000_000 => (SECOND, "s"),
-        120_000_000..7_200_000_000 => (MINUTE, "min"),
-        7_200_000_000..172_800_000_000 => (HOUR, "h"),
-        _ => (DAY, "d"),
-    };
+/// Units of time, and from which length on each is used.
+const UNITS: [(u64, &str, u64); 6] = [
+    (DAY, "d", 2 * DAY),
+    (HOUR, "h", 2 * HOUR),
+    (MINUTE, "min", 2 * MINUTE),
+    (SECOND, "s", SECOND),
+    (1_000, "ms", 1_000),
+    (1, "us", 0),
+];
+
+/// A time in the unit of this length.
+fn mark(us: u64, length_us: u64) -> String {
+    in_units(us, length_us, DAY)
+}
+
+/// A mark on an axis of this length, all in the largest unit of which their distance is a whole number.
+pub(super) fn axis_mark(us: u64, length_us: u64, step_us: u64) -> String {
+    let whole = UNITS.into_iter().map(|(unit, ..)| unit).find(|unit| step_us.is_multiple_of(*unit));
+    in_units(us, length_us, whole.unwrap_or(1))
+}
+
+/// In the unit of a length, or in `most` where that is smaller than it.
+fn in_units(us: u64, length_us: u64, most: u64) -> String {
+    let fits = |(unit, _, from): &(u64, &str, u64)| length_us >= *from && *unit <= most;
+    let (unit, name, _) = UNITS.into_iter().find(fits).unwrap_or((1, "us", 0));
     format!("{} {name}", decimal(us as f64 / unit as f64))
 }
 
@@ -128,7 +143,10 @@ mod tests {
     #[test]
     fn labels() {
         assert_eq!([span(1_500_000), span(90_000_000), span(3_600_000_000)], ["1.5 s", "90 s", "1 h"]);
-        assert_eq!([mark(0, 240 * SECOND), mark(30 * SECOND, 240 * SECOND)], ["0 min", "0.5 min"]);
+        let of_axis = |us: u64| axis_mark(us, 240 * SECOND, 30 * SECOND);
+        assert_eq!([of_axis(0), of_axis(30 * SECOND), of_axis(240 * SECOND)], ["0 s", "30 s", "240 s"]);
+        assert_eq!(axis_mark(2 * MINUTE, 8 * MINUTE, MINUTE), "2 min");
+        assert_eq!(axis_mark(500_000, SECOND, 500_000), "500 ms");
         assert_eq!([count(5), count(1234), count(1_000_000)], ["5", "1,234", "1,000,000"]);
         assert_eq!([decimal(2.0), decimal(0.931), decimal(123.4)], ["2", "0.93", "123"]);
         assert_eq!(round_scale(11.0), 15.0);

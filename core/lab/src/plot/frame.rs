@@ -1,7 +1,7 @@
 //! What pictures have in common: a title, rows of strategies, panels, the axis of time.
 
 use super::canvas::{Anchor, Canvas};
-use super::figures::{clock, decimal, mark, span, time_step};
+use super::figures::{axis_mark, clock, decimal, span, time_step};
 use crate::{Bin, LimitReport, Report, StrategyReport};
 
 /// The width of every picture.
@@ -56,7 +56,7 @@ impl<'a> Rows<'a> {
         while at <= origin + length_us && length_us > 0 {
             let x = Self::x((at - origin) as f64 / length_us as f64);
             self.canvas.line("grid", (x, TOP), (x, bottom + 5.0));
-            let label = if requests.is_some() { clock(at, step) } else { mark(at, length_us) };
+            let label = if requests.is_some() { clock(at, step) } else { axis_mark(at, length_us, step) };
             self.canvas.text("tick", x, bottom + 20.0, Anchor::Middle, &label);
             at += step;
         }

@@ -1,7 +1,7 @@
 //! How long calls wait until they are admitted, of clients that wait.
 
 use super::canvas::{Anchor, Canvas, Pen};
-use super::figures::{mark, span, time_step};
+use super::figures::{axis_mark, span, time_step};
 use super::frame::{LEFT, RIGHT, TOP, WIDTH, head, name};
 use crate::{Report, WaitReport};
 
@@ -65,7 +65,9 @@ impl Scale {
 
     fn marks(self) -> Vec<(u64, String)> {
         match self {
-            Self::Linear { step, end } => (0..=end / step).map(|n| (n * step, mark(n * step, end))).collect(),
+            Self::Linear { step, end } => {
+                (0..=end / step).map(|n| (n * step, axis_mark(n * step, end, step))).collect()
+            }
             Self::Logarithmic { end } => (LOWEST..=end.max(LOWEST + 1))
                 .map(|power| 10u64.pow(power))
                 .map(|us| (us, if us == 1_000 { "≤ 1 ms".to_owned() } else { span(us) }))
