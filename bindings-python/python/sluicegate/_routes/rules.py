@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 from .._native import RateLimiter
-from ..errors import InvalidArgumentError, InvalidRuleError, UnknownRuleError
+from ..errors import InvalidArgumentError, InvalidRuleError, UnknownRuleError, WrongTypeError
 from .naming import rule_name
 from .request import RouteRequest
 
@@ -65,7 +65,7 @@ class RouteRules:
             raise InvalidArgumentError('a limit is missing (state a rate such as "5/minute", or the name of a rule)')
         for each in stated:
             if not isinstance(each, (str, dict)):
-                raise TypeError(f"a limit must be a rate, the name of a rule, or a dict, not {type(each).__name__}")
+                raise WrongTypeError(f"a limit must be a rate, the name of a rule, or a dict, not {type(each).__name__}")
         self._stated = stated
         self._shared = shared
         self._per_method = per_method
