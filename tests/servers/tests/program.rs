@@ -68,7 +68,7 @@ fn all_kinds_are_described_in_one_line() -> Result<()> {
     }
     let hosts = running.line["zookeeper"].as_str().unwrap_or_default();
     assert_eq!(hosts.split(',').filter(|host| host.starts_with("127.0.0.1:")).count(), 3, "{hosts}");
-    assert_eq!(running.processes(), 1 + 1 + 6 + 5 + 3);
+    assert_eq!(running.processes(), 1 + 1 + 6 + 5 + 3 + 3);
     drop(running.child.stdin.take());
     assert!(running.child.wait()?.success());
     assert!(running.vanishes()?);
