@@ -56,17 +56,23 @@ if state then
   end
   begun, count, first, second, third, fourth, asked_at, denied_until, denied_cost, contended_until, fits_at, fresh_at, ends =
     unpack_numbers('<ddddddddddddd', state)
-  if not (begun >= 0 and begun <= LATEST and count >= 0 and count < ENDLESS) then return { err = BAD_STATE } end
+  local counts, times = { count, first, second, third, fourth, denied_cost }, { begun, denied_until, contended_until, fits_at, fresh_at, ends }
+  for _, it in ipairs(counts) do if not (it >= 0 and it < ENDLESS) then return { err = BAD_STATE } end end
+  for _, it in ipairs(times) do if not (it >= 0 and it <= LATEST) then return { err = BAD_STATE } end end
+  if not (asked_at >= -LATEST and asked_at <= LATEST) then return { err = BAD_STATE } end
   for at = HEADER + 1, #state, LOAN do
-    loans[#loans + 1], loans[#loans + 2], loans[#loans + 3] = unpack_numbers('<ddd', state, at)
+    local units, valid_until, granted_at = unpack_numbers('<ddd', state, at)
+    if not (units > 0 and units <= LATEST and valid_until >= 0 and granted_at >= 0 and granted_at <= LATEST) then
+      return { err = BAD_STATE }
+    end
+    loans[#loans + 1], loans[#loans + 2], loans[#loans + 3] = units, math.min(valid_until, now + age), granted_at
   end
 end
 -- After a step of the clock back nothing lasts longer than it may.
+denied_until = math.min(denied_until, now + age)
 if begun > now then
   begun, count, first, second, third, fourth = now, 0, 0, 0, 0, 0
-  asked_at, contended_until, ends = -LATEST, 0, 0
-  denied_until, fits_at, fresh_at = math.min(denied_until, now + age), 0, 0
-  for at = 2, #loans, 3 do loans[at] = math.min(loans[at], now + age) end
+  asked_at, contended_until, fits_at, fresh_at, ends = -LATEST, 0, 0, 0, 0
 end
 -- Keeps what the region in charge has lent, and what it said. A loan that comes too late is not kept: the reply is how many
 -- units are to be given back.
@@ -85,9 +91,9 @@ elseif granted > 0 and last > 0
 elseif granted > 0 then
   loans[last + 3], loans[last + 4], loans[last + 5] = granted, valid_until, granted_at
 end
-if new_denied_until > 0 then denied_until, denied_cost = new_denied_until, new_denied_cost end
+if new_denied_until > 0 then denied_until, denied_cost, fits_at = new_denied_until, new_denied_cost, new_fits_at end
 if new_contended_until > contended_until then contended_until = new_contended_until end
-fits_at, fresh_at = new_fits_at, new_fresh_at
+fresh_at = new_fresh_at
 local answer = pack('<d', dropped)
 -- Writes the allotment. The server forgets it when nothing of it matters any more; to write that anew with every call
 -- would take longer than all else.

@@ -3,7 +3,7 @@
 use super::deposit::Deposit;
 use crate::time::clock::LATEST;
 
-/// A rate at which fewer units are spent before a loan ends is none to lend for.
+/// A rate at which fewer units are spent before a loan ends is none to lend for; nor is a loan that ends in fewer trips.
 const LEAST_SPENT: f64 = 10.0;
 /// A region borrows what its callers ask for in so many trips, and in this time.
 const TRIPS: f64 = 4.0;
@@ -22,6 +22,8 @@ pub(crate) struct Loan {
 /// What stays the same from call to call, in microseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LoanTerms {
+    /// The largest cost that fits at once.
+    pub(crate) most: f64,
     /// How long a loan lasts.
     pub(crate) age: f64,
     /// Over which the rate is taken.
@@ -85,13 +87,14 @@ impl Allotment {
     fn heal(&mut self, now: f64, terms: &LoanTerms) {
         if self.begun > now {
             *self = Self {
-                denied_until: self.denied_until.min(now + terms.age),
+                denied_until: self.denied_until,
                 denied_cost: self.denied_cost,
                 loans: std::mem::take(&mut self.loans),
                 ..Self::fresh(now)
             };
-            self.loans.iter_mut().for_each(|loan| loan.valid_until = loan.valid_until.min(now + terms.age));
         }
+        self.denied_until = self.denied_until.min(now + terms.age);
+        self.loans.iter_mut().for_each(|loan| loan.valid_until = loan.valid_until.min(now + terms.age));
     }
 
     fn rate(&mut self, now: f64, cost: f64, span: f64) -> f64 {
@@ -110,15 +113,18 @@ impl Allotment {
 
     pub(crate) fn spend(&mut self, now: f64, cost: f64, terms: &LoanTerms) -> Spent {
         self.heal(now, terms);
-        let rate = self.rate(now, cost, terms.span);
+        // A cost that can never fit says nothing of what is needed.
+        let rate = self.rate(now, cost.min(terms.most), terms.span);
         let ended = self.loans.extract_if(.., |loan| loan.valid_until <= now);
         let ended = ended.map(|loan| (loan.units, loan.granted_at)).collect();
         let mut left: f64 = self.loans.iter().map(|loan| loan.units).sum();
-        let lends = rate * terms.age >= LEAST_SPENT;
-        let is_contended = lends && now < self.contended_until;
+        let lends = rate * terms.age >= LEAST_SPENT && terms.age >= TRIPS * terms.trip;
+        // A contended limit is shared in small portions. What is larger than one of them, the region in charge decides.
+        let is_contended = lends && now < self.contended_until && cost <= rate * terms.pace;
+        let is_denied = now < self.denied_until && cost >= self.denied_cost;
         let spending = if left >= cost {
             Spending::Spent
-        } else if is_contended || now < self.denied_until && cost >= self.denied_cost {
+        } else if is_contended || is_denied {
             Spending::Denied
         } else {
             Spending::Elsewhere
@@ -128,16 +134,17 @@ impl Allotment {
             self.take(cost);
         }
         let is_low = left < rate * (terms.trip + terms.pace) * 1.5;
-        let between = if is_contended { terms.pace.max(1.0 / rate) } else { terms.pace };
+        // What was denied to a single unit is not lent.
+        let may_ask = now >= self.denied_until || self.denied_cost > 1.0;
         let mut want = 0.0;
-        if lends && is_low && now >= self.denied_until && now >= self.asked_at + between {
-            let ahead = if is_contended { terms.pace } else { terms.age.min(TRIPS * terms.trip + AHEAD) };
+        if lends && is_low && may_ask && now >= self.asked_at + terms.pace {
+            let is_shared = now < self.contended_until;
+            let ahead = if is_shared { terms.pace } else { terms.age.min(TRIPS * terms.trip + AHEAD) };
             want = (rate * ahead).floor().max(1.0);
             self.asked_at = now;
         }
-        let until = if now < self.denied_until { self.denied_until } else { self.asked_at + between };
-        let wait =
-            if spending == Spending::Denied { self.fits_at.max(until).max(now + 1.0) - now } else { 0.0 };
+        let until = if is_denied { self.fits_at.max(self.denied_until) } else { self.asked_at + terms.pace };
+        let wait = if spending == Spending::Denied { until.max(now + 1.0) - now } else { 0.0 };
         Spent { spending, left, wait, fresh: (self.fresh_at - now).max(0.0), want, ended }
     }
 
@@ -168,9 +175,10 @@ impl Allotment {
         }
         if deposit.denied_until > 0.0 {
             (self.denied_until, self.denied_cost) = (deposit.denied_until, deposit.denied_cost);
+            self.fits_at = deposit.fits_at;
         }
         self.contended_until = self.contended_until.max(deposit.contended_until);
-        (self.fits_at, self.fresh_at) = (deposit.fits_at, deposit.fresh_at);
+        self.fresh_at = deposit.fresh_at;
         if is_late { granted } else { 0.0 }
     }
 }

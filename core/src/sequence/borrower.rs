@@ -117,7 +117,8 @@ impl Borrower {
     pub(super) fn spend(&self, cost: f64) -> ScriptCall {
         static SCRIPT: OnceBox<Script> = OnceBox::new();
         let script = SCRIPT.get_or_init(|| Box::new(Script::new(allotment::spend())));
-        let numbers = [self.clock, cost, self.age, self.useful(), self.span(), self.trip, PACE];
+        let most = self.policy.most() as f64;
+        let numbers = [self.clock, cost, most, self.age, self.useful(), self.span(), self.trip, PACE];
         call(script, &self.near, &numbers)
     }
 

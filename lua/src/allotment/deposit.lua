@@ -15,7 +15,7 @@ elseif granted > 0 and last > 0
 elseif granted > 0 then
   loans[last + 3], loans[last + 4], loans[last + 5] = granted, valid_until, granted_at
 end
-if new_denied_until > 0 then denied_until, denied_cost = new_denied_until, new_denied_cost end
+if new_denied_until > 0 then denied_until, denied_cost, fits_at = new_denied_until, new_denied_cost, new_fits_at end
 if new_contended_until > contended_until then contended_until = new_contended_until end
-fits_at, fresh_at = new_fits_at, new_fresh_at
+fresh_at = new_fresh_at
 local answer = pack('<d', dropped)

@@ -9,7 +9,7 @@ const DEPOSIT: &str = include_str!("deposit.lua");
 const SAVE: &str = include_str!("save.lua");
 const LEND: &str = include_str!("lend.lua");
 
-const SPEND_NUMBERS: &str = "now, cost, age, useful, span, trip, pace";
+const SPEND_NUMBERS: &str = "now, cost, most, age, useful, span, trip, pace";
 const DEPOSIT_NUMBERS: &str = "now, age, useful, span, granted, granted_at, valid_until, new_denied_until, \
                                new_denied_cost, new_contended_until, new_fits_at, new_fresh_at";
 const LEND_HEADER: &str = "now, own, want, price";

@@ -43,7 +43,8 @@ fn an_allotment_is_spent_and_filled_as_the_pure_function_says() {
     let catalog = catalog(r#""rate": "1000/s""#);
     for (seed, trip) in [(1, 300), (2, 40_000), (3, 150_000)] {
         let (mut random, mut now, key) = (Random::new(seed), START, format!("key-{seed}"));
-        let terms = LoanTerms { age: 800_000.0, span: 2_000_000.0, trip: trip as f64, pace: 20_000.0 };
+        let terms =
+            LoanTerms { most: 1_000.0, age: 800_000.0, span: 2_000_000.0, trip: trip as f64, pace: 20_000.0 };
         let mut allotment = None;
         let mut seen = [false; 3];
         for step in 0..STEPS {

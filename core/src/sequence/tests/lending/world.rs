@@ -141,6 +141,7 @@ impl<'a> World<'a> {
         let call = CallPlan::new(&catalog, &checks, Op::Check).unwrap();
         let borrower = |trip: &f64| Borrower::new(&call.charges[0], "p", *trip as Micros, None).unwrap();
         let terms = |trip: &f64| LoanTerms {
+            most: plan.burst,
             age: plan.max_age,
             span: plan.max_age.max(2e6),
             trip: *trip,
