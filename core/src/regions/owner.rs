@@ -30,7 +30,7 @@ mod tests {
         names.iter().map(|&name| name.to_owned()).collect()
     }
 
-    /// What other implementations have to agree on. (By Python: `hashlib.sha256` of the texts, each after its length in eight
+    /// What other implementations have to agree on; the key as it is stored. (By Python: `hashlib.sha256` of the texts, each after its length in eight
     /// bytes, least first.)
     #[test]
     fn owners_are_the_same_everywhere() {

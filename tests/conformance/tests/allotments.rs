@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sluicegate::{AsyncRateLimiter, Builder, RateLimiter, Rules, Source};
+use sluicegate::{AsyncRateLimiter, Builder, CheckOptions, RateLimiter, Rules, Source};
 use sluicegate_test_servers::{Regions, keys_without_ttl};
 use tokio::runtime::Runtime;
 
@@ -190,6 +190,22 @@ fn a_denial_holds_near() {
     limiter.reset("slow", &key).unwrap();
     assert!(limiter.check("slow", &key).unwrap().allowed, "a reset clears what is known near");
     world.assert_all_expire();
+}
+
+#[test]
+fn costs_that_no_portion_covers_are_decided_by_the_region_in_charge() {
+    let world = World::start();
+    let key = world.key_of("window", 1);
+    let limiter = world.limiter(0);
+    // Contended by now.
+    ask(&limiter, "window", &key, 300, Duration::from_secs(1));
+    let left = world.limiter(1).peek("window", &key).unwrap().remaining;
+    let all = CheckOptions::new().cost(left);
+    assert!(limiter.check_with("window", &key, all).unwrap().allowed, "{left} are left");
+    for _ in 0..2 {
+        let never = limiter.check_with("window", &key, CheckOptions::new().cost(401)).unwrap();
+        assert_eq!((never.allowed, never.retry_after), (false, Duration::MAX));
+    }
 }
 
 #[test]
