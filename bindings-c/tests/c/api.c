@@ -272,7 +272,7 @@ static void a_damaged_key_is_reported_to_the_caller(void) {
 
 /* Longer than the lease. */
 static void work_for_a_while(void *allowed) {
-    static const struct timespec pause = {1, 200000000};
+    static const struct timespec pause = {2, 600000000};
     sluicegate_decision decision;
     nanosleep(&pause, NULL);
     EXPECT_OK(sluicegate_peek(limiter, "jobs", "report", 6, NULL, &decision, error));
@@ -281,7 +281,7 @@ static void work_for_a_while(void *allowed) {
 
 static void work_keeps_what_is_renewed(void) {
     static const char jobs[] =
-        "[{\"rule_id\": \"jobs\", \"algorithm\": \"concurrency\", \"limit\": 1, \"lease_seconds\": 0.4}]";
+        "[{\"rule_id\": \"jobs\", \"algorithm\": \"concurrency\", \"limit\": 1, \"lease_seconds\": 2}]";
     sluicegate_options options = SLUICEGATE_OPTIONS_INIT;
     sluicegate_decision decision;
     char id[SLUICEGATE_RESERVATION_ID_SIZE];
