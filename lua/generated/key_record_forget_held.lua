@@ -72,7 +72,7 @@ local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -
 local mode = op == PEEK and 0 or 1
 -- Of leases that have ended one call charges so many, to all limits together. Where more have ended it answers UNSETTLED,
 -- having decided nothing: the caller asks again. (So that no call holds the server for long.)
-local MOST_SETTLED, UNSETTLED = 1000, -2
+local MOST_SETTLED, UNSETTLED = 500, -2
 -- A look charges so many to copies of the states, and writes nothing. Where more have ended it writes what it charged, as
 -- every look would have to do it anew.
 local MOST_COPIED = 100

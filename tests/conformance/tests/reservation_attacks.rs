@@ -175,7 +175,7 @@ fn a_script_charges_a_thousand_ended_leases_at_most() {
                 (calls, [first, second].map(|it| (it.allowed, it.remaining, it.retry_after, it.reset_after)))
             };
             let (calls, decided) = play(server.url());
-            let a_call = if rule == "two" { 500 } else { 1_000 };
+            let a_call = if rule == "two" { 250 } else { 500 };
             assert_eq!(calls, COUNT as u64 / a_call + 1 + u64::from(call != "peek"), "{call} {rule}");
             assert_eq!(decided, play("memory://").1, "{call} {rule}");
         }
