@@ -58,8 +58,8 @@ end
 -- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
 --          unit takes in the algorithm's measure), units (the cost), extra (what is charged; or the time of a charge
---          that is given back), kind (1: its measure is time; 2: its window begins with a charge; 0: others;
---          -1: it keeps nothing); then its own numbers
+--          that is given back), kind (1: its measure is time; 2: its window begins with a charge; 3: it keeps an entry per
+--          unit; 0: others; -1: it keeps nothing); then its own numbers
 -- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
 -- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
 --          price (0: the rule's own), timeout; then the member 'r' id weight of the reservation, and the id of the call
@@ -70,11 +70,13 @@ local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 61, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
--- Of leases that have ended one call charges so many, to all limits together. Where more have ended it answers UNSETTLED,
--- having decided nothing: the caller asks again. (So that no call holds the server for long.)
-local MOST_SETTLED, UNSETTLED = 500, -2
+-- Of leases that have ended one call charges so many, to all limits together, and those after so many entries of logs
+-- no more. Where more have ended it answers UNSETTLED, having decided nothing: the caller asks again. (So that no call holds
+-- the server for long.)
+-- Of leases that a step of the clock back has made too long one call heals so many, and answers likewise.
+local MOST_SETTLED, MOST_ENTRIES, MOST_HEALED, UNSETTLED = 250, 1000, 2500, -2
 -- A look charges so many to copies of the states, and writes nothing. Where more have ended it writes what it charged, as
--- every look would have to do it anew.
+-- every look would have to do it anew; so it does where a state may be large, as a log may.
 local MOST_COPIED = 100
 -- After a step of the clock back, for a look: when the last lease of a key ends at the latest.
 local latest_ends = nil
@@ -142,18 +144,20 @@ local function has_many_ended(holding)
 end
 
 -- After a step of the clock back no lease ends later than the longest one that begins now. What only looks writes nothing.
+-- Answers whether nothing is left to heal.
 local function heal(holding, only_looks)
   local step, bound = holding.written_at - now, now + holding.longest_lease
-  if step <= 0 then return end
+  if step <= 0 then return true end
   local counted_until = math.min(holding.kept_until, bound + holding.longest)
   holding.kept_until, holding.swept = math.max(holding.kept_until - step, counted_until), math.min(holding.swept, now)
   if holding.first_end then holding.first_end = math.min(holding.first_end, bound) end
   if only_looks then
     latest_ends = latest_ends or {}
     latest_ends[holding.key] = bound
-    return
+    return true
   end
-  local late, score = call('ZRANGEBYSCORE', holding.key, -LATEST, '(' .. string.format('%.0f', -bound)), -bound
+  local score, is_late = -bound, '(' .. string.format('%.0f', -bound)
+  local late = call('ZRANGEBYSCORE', holding.key, -LATEST, is_late, 'LIMIT', '0', MOST_HEALED)
   for first = 1, #late, 1000 do
     local pairs_of = {}
     for at = first, math.min(first + 999, #late) do
@@ -161,7 +165,9 @@ local function heal(holding, only_looks)
     end
     call('ZADD', holding.key, unpack(pairs_of))
   end
+  if #late == MOST_HEALED then return false end
   holding.written_at, holding.is_healed = now, true
+  return true
 end
 -- Forgets the states of KEYS[1] to KEYS[count], and what is held in the others. Tokens grow on as long as a lease, of
 -- which ARGV[j + 1] says the length, lasts.

@@ -58,8 +58,8 @@ end
 -- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
 --          unit takes in the algorithm's measure), units (the cost), extra (what is charged; or the time of a charge
---          that is given back), kind (1: its measure is time; 2: its window begins with a charge; 0: others;
---          -1: it keeps nothing); then its own numbers
+--          that is given back), kind (1: its measure is time; 2: its window begins with a charge; 3: it keeps an entry per
+--          unit; 0: others; -1: it keeps nothing); then its own numbers
 -- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
 -- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
 --          price (0: the rule's own), timeout; then the member 'r' id weight of the reservation, and the id of the call
@@ -70,11 +70,13 @@ local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 61, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
--- Of leases that have ended one call charges so many, to all limits together. Where more have ended it answers UNSETTLED,
--- having decided nothing: the caller asks again. (So that no call holds the server for long.)
-local MOST_SETTLED, UNSETTLED = 500, -2
+-- Of leases that have ended one call charges so many, to all limits together, and those after so many entries of logs
+-- no more. Where more have ended it answers UNSETTLED, having decided nothing: the caller asks again. (So that no call holds
+-- the server for long.)
+-- Of leases that a step of the clock back has made too long one call heals so many, and answers likewise.
+local MOST_SETTLED, MOST_ENTRIES, MOST_HEALED, UNSETTLED = 250, 1000, 2500, -2
 -- A look charges so many to copies of the states, and writes nothing. Where more have ended it writes what it charged, as
--- every look would have to do it anew.
+-- every look would have to do it anew; so it does where a state may be large, as a log may.
 local MOST_COPIED = 100
 -- After a step of the clock back, for a look: when the last lease of a key ends at the latest.
 local latest_ends = nil
@@ -142,18 +144,20 @@ local function has_many_ended(holding)
 end
 
 -- After a step of the clock back no lease ends later than the longest one that begins now. What only looks writes nothing.
+-- Answers whether nothing is left to heal.
 local function heal(holding, only_looks)
   local step, bound = holding.written_at - now, now + holding.longest_lease
-  if step <= 0 then return end
+  if step <= 0 then return true end
   local counted_until = math.min(holding.kept_until, bound + holding.longest)
   holding.kept_until, holding.swept = math.max(holding.kept_until - step, counted_until), math.min(holding.swept, now)
   if holding.first_end then holding.first_end = math.min(holding.first_end, bound) end
   if only_looks then
     latest_ends = latest_ends or {}
     latest_ends[holding.key] = bound
-    return
+    return true
   end
-  local late, score = call('ZRANGEBYSCORE', holding.key, -LATEST, '(' .. string.format('%.0f', -bound)), -bound
+  local score, is_late = -bound, '(' .. string.format('%.0f', -bound)
+  local late = call('ZRANGEBYSCORE', holding.key, -LATEST, is_late, 'LIMIT', '0', MOST_HEALED)
   for first = 1, #late, 1000 do
     local pairs_of = {}
     for at = first, math.min(first + 999, #late) do
@@ -161,7 +165,9 @@ local function heal(holding, only_looks)
     end
     call('ZADD', holding.key, unpack(pairs_of))
   end
+  if #late == MOST_HEALED then return false end
   holding.written_at, holding.is_healed = now, true
+  return true
 end
 local load_of, commit_of, refund_of = {}, {}, {}
 load_of[1] = function(key, arg)
@@ -264,7 +270,12 @@ local limits, which, group, holder_of, price_of, units, extra, kind = count, {},
 for i = 1, limits do
   which[i], group[i], holder_of[i], price_of[i], units[i], extra[i], kind[i] = unpack_numbers('<ddddddd', ARGV[1 + i])
 end
-local holdings, keys, is_due, only_looks = {}, {}, false, op == PEEK
+local holdings, keys, is_due, only_looks, entries = {}, {}, false, op == PEEK, 0
+local function has_log(number)
+  for i = 1, limits do
+    if holder_of[i] == number and kind[i] == 3 then return true end
+  end
+end
 for i = 1, limits do keys[i] = KEYS[i] end
 for j = 1, #ARGV - 1 - 2 * limits do
   local holding = open_holding(KEYS[limits + j])
@@ -276,7 +287,7 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
   if holding.first_end and holding.first_end <= now then
-    is_due, only_looks = true, only_looks and not has_many_ended(holding)
+    is_due, only_looks = true, only_looks and not has_many_ended(holding) and not has_log(j)
   end
 end
 if is_due and op == PEEK then
@@ -286,8 +297,7 @@ if is_due and op == PEEK then
   if type(refused) == 'table' and refused.err then is_due, only_looks = false, true end
 end
 for j = 1, #holdings do
-  local holding = holdings[j]
-  heal(holding, only_looks)
+  if not heal(holdings[j], only_looks) then return UNSETTLED end
 end
 
 -- What stands beside the states of keys: their blocks and limits of their own. Its keys are the last ones.
@@ -475,6 +485,7 @@ local function charge_late(i, ended_at, weight, price)
   local amount = math.max(math.min(weight * price, LATEST + found[2]), 0)
   local before = call('PTTL', key)
   commit_of[which[i]](key, 0, amount, unpack(found, 4, 12))
+  if kind[i] == 3 then entries = entries + amount end
   local after = call('PTTL', key)
   if after > before then
     -- It was given a longer life. (Less may be left than before without, where time goes on in a script. A shorter one is left
@@ -527,6 +538,10 @@ local function charge_ended(number, most, writes)
   local holding, members = holdings[number], {}
   local ended, is_cut = next_ended(holding.key, most)
   for at = 1, #ended, 2 do
+    if writes and entries >= MOST_ENTRIES then
+      is_cut = true
+      break
+    end
     charge_ended_one(number, ended[at], -ended[at + 1], writes)
     members[#members + 1] = ended[at]
   end
@@ -553,7 +568,7 @@ end
 local function keep_states()
   for i = 1, limits do
     local holding = holdings[holder_of[i]]
-    if holding and holding.count > 0 and kind[i] > 0 then
+    if holding and holding.count > 0 and (kind[i] == 1 or kind[i] == 2) then
       local left, wanted = call('PTTL', keys[i]), math.ceil((holding.kept_until - now) / 1000) + slack
       if left >= 0 and left < wanted then call('PEXPIRE', keys[i], wanted) end
     end

@@ -185,6 +185,7 @@ impl<'a, 'b> SlotPart<'a, 'b> {
             Kernel::Concurrency => -1.0,
             Kernel::Gcra => 1.0,
             Kernel::FixedWindowFirstRequest => 2.0,
+            Kernel::SlidingLogList | Kernel::SlidingLogSortedSet => 3.0,
             _ => 0.0,
         };
         let mut numbers = Numbers::from_slice(&[

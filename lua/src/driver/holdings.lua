@@ -62,18 +62,20 @@ local function has_many_ended(holding)
 end
 
 -- After a step of the clock back no lease ends later than the longest one that begins now. What only looks writes nothing.
+-- Answers whether nothing is left to heal.
 local function heal(holding, only_looks)
   local step, bound = holding.written_at - now, now + holding.longest_lease
-  if step <= 0 then return end
+  if step <= 0 then return true end
   local counted_until = math.min(holding.kept_until, bound + holding.longest)
   holding.kept_until, holding.swept = math.max(holding.kept_until - step, counted_until), math.min(holding.swept, now)
   if holding.first_end then holding.first_end = math.min(holding.first_end, bound) end
   if only_looks then
     latest_ends = latest_ends or {}
     latest_ends[holding.key] = bound
-    return
+    return true
   end
-  local late, score = call('ZRANGEBYSCORE', holding.key, -LATEST, '(' .. string.format('%.0f', -bound)), -bound
+  local score, is_late = -bound, '(' .. string.format('%.0f', -bound)
+  local late = call('ZRANGEBYSCORE', holding.key, -LATEST, is_late, 'LIMIT', '0', MOST_HEALED)
   for first = 1, #late, 1000 do
     local pairs_of = {}
     for at = first, math.min(first + 999, #late) do
@@ -81,5 +83,7 @@ local function heal(holding, only_looks)
     end
     call('ZADD', holding.key, unpack(pairs_of))
   end
+  if #late == MOST_HEALED then return false end
   holding.written_at, holding.is_healed = now, true
+  return true
 end

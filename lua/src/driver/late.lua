@@ -7,7 +7,12 @@ local limits, which, group, holder_of, price_of, units, extra, kind = count, {},
 for i = 1, limits do
   which[i], group[i], holder_of[i], price_of[i], units[i], extra[i], kind[i] = unpack_numbers('<ddddddd', ARGV[1 + i])
 end
-local holdings, keys, is_due, only_looks = {}, {}, false, op == PEEK
+local holdings, keys, is_due, only_looks, entries = {}, {}, false, op == PEEK, 0
+local function has_log(number)
+  for i = 1, limits do
+    if holder_of[i] == number and kind[i] == 3 then return true end
+  end
+end
 for i = 1, limits do keys[i] = KEYS[i] end
 for j = 1, #ARGV - 1 - 2 * limits do
   local holding = open_holding(KEYS[limits + j])
@@ -19,7 +24,7 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
   if holding.first_end and holding.first_end <= now then
-    is_due, only_looks = true, only_looks and not has_many_ended(holding)
+    is_due, only_looks = true, only_looks and not has_many_ended(holding) and not has_log(j)
   end
 end
 if is_due and op == PEEK then
@@ -29,8 +34,7 @@ if is_due and op == PEEK then
   if type(refused) == 'table' and refused.err then is_due, only_looks = false, true end
 end
 for j = 1, #holdings do
-  local holding = holdings[j]
-  heal(holding, only_looks)
+  if not heal(holdings[j], only_looks) then return UNSETTLED end
 end
 
 --KEY RECORDS
@@ -63,6 +67,7 @@ local function charge_late(i, ended_at, weight, price)
   local amount = math.max(math.min(weight * price, LATEST + found[2]), 0)
   local before = call('PTTL', key)
   commit_of[which[i]](key, 0, amount, unpack(found, 4, 12))
+  if kind[i] == 3 then entries = entries + amount end
   local after = call('PTTL', key)
   if after > before then
     -- It was given a longer life. (Less may be left than before without, where time goes on in a script. A shorter one is left
@@ -115,6 +120,10 @@ local function charge_ended(number, most, writes)
   local holding, members = holdings[number], {}
   local ended, is_cut = next_ended(holding.key, most)
   for at = 1, #ended, 2 do
+    if writes and entries >= MOST_ENTRIES then
+      is_cut = true
+      break
+    end
     charge_ended_one(number, ended[at], -ended[at + 1], writes)
     members[#members + 1] = ended[at]
   end
@@ -141,7 +150,7 @@ end
 local function keep_states()
   for i = 1, limits do
     local holding = holdings[holder_of[i]]
-    if holding and holding.count > 0 and kind[i] > 0 then
+    if holding and holding.count > 0 and (kind[i] == 1 or kind[i] == 2) then
       local left, wanted = call('PTTL', keys[i]), math.ceil((holding.kept_until - now) / 1000) + slack
       if left >= 0 and left < wanted then call('PEXPIRE', keys[i], wanted) end
     end

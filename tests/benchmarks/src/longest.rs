@@ -40,8 +40,9 @@ const KINDS: [(&str, &str); 9] = [
 pub(crate) fn run(options: &Options) -> Result<()> {
     println!("\n## The longest script\n");
     println!(
-        "Milliseconds of the server, by its own slow log, for the longest script of a call: {HELD} leases of one key have ended \
-         (`peek`), or are taken to end earlier after the server's clock has stepped back (`reserve`); a charge of {ENTRIES} entries.\n"
+        "Milliseconds of the server, by its own slow log, for the longest script of a call: {HELD} leases of one key, of cost {}, have ended \
+         (`peek`), or are taken to end earlier after the server's clock has stepped back (`reserve`); a charge of {ENTRIES} entries.\n",
+        ENTRIES / HELD as u64
     );
     let held = options.size(HELD);
     let mut table = Table::new(&["rule", "`peek`, all have ended", "`reserve`, clock back", "at most"]);
@@ -90,8 +91,9 @@ impl Bench {
     }
 
     fn hold(&self, held: usize) -> Result<()> {
+        let cost = CheckOptions::new().cost(ENTRIES / HELD as u64);
         for _ in 0..held {
-            if !self.limiter.reserve("r", "k")?.allowed {
+            if !self.limiter.reserve_with("r", "k", cost.clone())?.allowed {
                 return Err("a reservation was denied".into());
             }
         }

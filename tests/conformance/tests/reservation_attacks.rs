@@ -134,10 +134,10 @@ fn scripts_run(connection: &mut impl Commands) -> u64 {
     info.lines().filter_map(calls).sum()
 }
 
-/// One script charges at most a thousand leases that have ended, however many there are: then it decides nothing, and is
-/// called again. The decision is that of a limiter that charges all at once.
+/// One script charges at most 250 leases that have ended, however many there are: then it decides nothing, and is called
+/// again. The decision is that of a limiter that charges all at once.
 #[test]
-fn a_script_charges_a_thousand_ended_leases_at_most() {
+fn a_script_charges_250_ended_leases_at_most() {
     const TOGETHER: usize = 1_200;
     const COUNT: usize = 2_300;
     let server = Redis::start().unwrap();
@@ -175,12 +175,39 @@ fn a_script_charges_a_thousand_ended_leases_at_most() {
                 (calls, [first, second].map(|it| (it.allowed, it.remaining, it.retry_after, it.reset_after)))
             };
             let (calls, decided) = play(server.url());
-            let a_call = if rule == "two" { 250 } else { 500 };
+            let a_call = if rule == "two" { 125 } else { 250 };
             assert_eq!(calls, COUNT as u64 / a_call + 1 + u64::from(call != "peek"), "{call} {rule}");
             assert_eq!(decided, play("memory://").1, "{call} {rule}");
         }
     }
     assert_eq!(keys_without_ttl(&mut connection).unwrap(), Vec::<String>::new());
+}
+
+/// Leases of a log take an entry per unit: after a thousand entries a script charges no further lease.
+#[test]
+fn a_script_adds_few_entries_to_a_log_for_ended_leases() {
+    let server = Redis::start().unwrap();
+    let mut connection = server.client().unwrap();
+    for structure in ["list", "sorted_set"] {
+        let rules = format!(
+            r#"[{{"rule_id": "log", "algorithm": "sliding_log", "structure": "{structure}", "rate": "5000/h",
+                "reservations": true, "lease_seconds": 5}}]"#
+        );
+        let mut play = |url: &str| {
+            let clock = ManualClock::new(1_700_000_000_000_000);
+            let rules = Rules::from_json(&rules).unwrap();
+            let limiter = RateLimiter::builder(url).rules(rules).clock(clock.clone()).build().unwrap();
+            let cost = CheckOptions::new().cost(20);
+            assert!((0..150).all(|_| limiter.reserve_with("log", structure, cost.clone()).unwrap().allowed));
+            clock.advance(Duration::from_secs(6));
+            let before = scripts_run(&mut connection);
+            let looked = limiter.peek("log", structure).unwrap();
+            (scripts_run(&mut connection) - before, looked.remaining, looked.reset_after)
+        };
+        let (calls, remaining, reset_after) = play(server.url());
+        assert_eq!((calls, remaining), (3, 2_000), "{structure}");
+        assert_eq!((remaining, reset_after), (play("memory://").1, play("memory://").2), "{structure}");
+    }
 }
 
 /// A look at a server that is out of memory decides as if leases that have ended were yet to end.

@@ -100,7 +100,8 @@ fn trap_16_braces_and_control_characters() {
         assert_eq!(braces, "{}", "{name}: the tag is not the key");
     }
     let rules = Rules::from_json(&every_kind()).unwrap();
-    let memory = RateLimiter::builder("memory://").rules(rules).clock(ManualClock::new(NOW_US)).build().unwrap();
+    let memory =
+        RateLimiter::builder("memory://").rules(rules).clock(ManualClock::new(NOW_US)).build().unwrap();
     no_two_share_a_count(&memory, "aligned", |used, _| cost(used));
 }
 
