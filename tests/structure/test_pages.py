@@ -1,0 +1,74 @@
+"""What examples of the pages must not teach: an address as a key by which one client has many, and limits that count otherwise
+than what they replace."""
+
+from __future__ import annotations
+
+import re
+import unittest
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+MIGRATION = REPOSITORY / "docs/migration"
+
+BLOCK = re.compile(r"^( *)```.*?^\1```", re.M | re.S)
+# A call that is given an address: one of the documentation, or that of a request.
+ADDRESS = re.compile(
+    r"\b(?:check|peek|reserve|charge|wait|key)\b\W.*?(?:[\"']203\.0\.113\.\d+[\"']|client\.host|request\.ip\b|remote_addr\b|remoteAddress)"
+)
+COUNTS_BY_NETWORK = re.compile(r"ip_address|address_?key", re.I)
+
+# By page and section: what the package that is replaced counts in, as far as it is not told otherwise.
+COUNTED_IN = {
+    "express-rate-limit.md": "fixed_window",
+    "rate-limiter-flexible.md": "fixed_window",
+    "limits.md#Flask-Limiter": "fixed_window",
+    "limits.md#slowapi": "fixed_window",
+    "python-frameworks.md#django-ratelimit": "fixed_window",
+    "python-frameworks.md#Django REST framework": "sliding_log",
+    "python-frameworks.md#fastapi-limiter": "fixed_window",
+}
+
+
+def pages() -> list[Path]:
+    """Those of the site, and the README of every package."""
+    readmes = [path for path in REPOSITORY.glob("*/README.md")]
+    return [REPOSITORY / "README.md", *readmes, *sorted((REPOSITORY / "docs").rglob("*.md"))]
+
+
+def blocks(text: str) -> list[str]:
+    """The code of a page, of which the old one of a migration is not ours."""
+    ours = re.sub(r'^=== "Before"$.*?(?=^=== )', "", text, flags=re.M | re.S)
+    return [found.group() for found in BLOCK.finditer(ours)]
+
+
+def section(place: str) -> str:
+    """The text of a page, or of one section of it."""
+    name, _, title = place.partition("#")
+    text = (MIGRATION / name).read_text()
+    return text if not title else re.split(r"^## ", text.split(f"\n## {title}\n")[1], maxsplit=1, flags=re.M)[0]
+
+
+class Pages(unittest.TestCase):
+    """The examples of the site, and of every README."""
+
+    def test_addresses_are_keys_by_their_network(self) -> None:
+        seen = 0
+        for page in pages():
+            if "node_modules" in page.parts:
+                continue
+            for block in blocks(page.read_text()):
+                if ADDRESS.search(block):
+                    seen += 1
+                    self.assertRegex(block, COUNTS_BY_NETWORK, f"{page.relative_to(REPOSITORY)} has an address as a key")
+        self.assertGreater(seen, 10, "no example is found")
+
+    def test_migrations_count_as_what_they_replace(self) -> None:
+        for place, algorithm in COUNTED_IN.items():
+            with self.subTest(place):
+                code = "\n".join(blocks(section(place)))
+                self.assertIn(algorithm, code)
+                self.assertNotRegex(code, r"limits\(\"\d+/", "a rate alone is gcra")
+
+
+if __name__ == "__main__":
+    unittest.main()
