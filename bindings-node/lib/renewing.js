@@ -19,32 +19,37 @@ const RETRY_PART = 1 / 8;
  */
 function keepRenewed(reservation) {
   const lease = leaseOf(reservation);
-  if (lease !== undefined) renewLater(new WeakRef(reservation), lease, 1 / 2);
+  if (lease !== undefined) renewLater({ reference: new WeakRef(reservation), lease, fails: false }, 1 / 2);
 }
 
 /**
- * @param {WeakRef<Reservation>} reference
- * @param {number} lease
+ * What is renewed; `fails` since it was said that it could not be.
+ *
+ * @typedef {{ reference: WeakRef<Reservation>, lease: number, fails: boolean }} Renewal
+ */
+
+/**
+ * @param {Renewal} renewal
  * @param {number} part
  */
-function renewLater(reference, lease, part) {
-  setTimeout(() => renew(reference, lease), Math.min(lease * part, LONGEST)).unref();
+function renewLater(renewal, part) {
+  setTimeout(() => renew(renewal), Math.min(renewal.lease * part, LONGEST)).unref();
 }
 
-/**
- * @param {WeakRef<Reservation>} reference
- * @param {number} lease
- */
-async function renew(reference, lease) {
-  const held = reference.deref();
+/** @param {Renewal} renewal */
+async function renew(renewal) {
+  const held = renewal.reference.deref();
   if (held === undefined || leaseOf(held) === undefined) return;
   try {
-    if (await held.renew()) return renewLater(reference, lease, 1 / 2);
+    const isHeld = await held.renew();
+    renewal.fails = false;
+    if (isHeld) return renewLater(renewal, 1 / 2);
     if (leaseOf(held) === undefined) return;
     process.emitWarning(`a reservation under rule "${held.rule}" is renewed no longer: its lease was over, or it was ended elsewhere`);
   } catch (error) {
-    process.emitWarning(`a reservation under rule "${held.rule}" could not be renewed: ${error.message}`);
-    renewLater(reference, lease, RETRY_PART);
+    if (!renewal.fails) process.emitWarning(`a reservation under rule "${held.rule}" could not be renewed: ${error.message}`);
+    renewal.fails = true;
+    if (error.code !== 'Closed') renewLater(renewal, RETRY_PART);
   }
 }
 

@@ -142,7 +142,7 @@ class Reservation {
 function warnLost({ rule }) {
   process.emitWarning(
     `the lease of a reservation under rule "${rule}" was over, or it was ended elsewhere, before its block ended: others may have ` +
-      'run at the same time (reserve with renewed: true, or raise lease_seconds)',
+      'run at the same time (reserve with renewed: true if it was not, or raise lease_seconds)',
   );
 }
 

@@ -189,3 +189,19 @@ test('what is renewed outlives its lease, and a block that does not is warned of
   assert.equal(await lost.commit(), false);
   await assert.rejects(limiter.reserve('jobs', 'a', { renewed: 1 }), { name: 'WrongTypeError', message: 'renewed: must be a boolean, not number' });
 });
+
+test('a limiter that is closed renews nothing more', async (t) => {
+  const limiter = await RateLimiter.connect(servers.redis, { rules: RENEWED, prefix: 'closed' });
+  const warnings = [];
+  const note = ({ message }) => warnings.push(message);
+  process.on('warning', note);
+  t.after(() => process.off('warning', note));
+
+  const held = await limiter.reserve('jobs', 'report', { renewed: true });
+  await limiter.close();
+  const closed = 'a reservation under rule "jobs" could not be renewed: the limiter is closed';
+  for (const until = performance.now() + 20_000; !warnings.length && performance.now() < until; await setTimeoutPromise(50));
+  await setTimeoutPromise(500); // in which it would have been tried ten times
+  assert.deepEqual(warnings, [closed]);
+  assert.equal(held.allowed, true); // and was not forgotten
+});

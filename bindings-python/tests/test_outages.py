@@ -266,6 +266,49 @@ def test_a_blocking_call_ends_by_its_own_time(server: Server) -> None:
             server.resume()
 
 
+JOBS = [{"rule_id": "jobs", "algorithm": "concurrency", "limit": 1, "lease_seconds": 0.4}]
+
+
+def said(caplog: pytest.LogCaptureFixture, count: int) -> list[str]:
+    """The warnings of the package, when there are so many."""
+    end = time.monotonic() + 20
+    while True:
+        found = [record.message for record in caplog.records if record.name == "sluicegate"]
+        if len(found) >= count or time.monotonic() > end:
+            return found
+        time.sleep(0.02)
+
+
+def lose(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    """Takes the server away for longer than the lease of a reservation that is renewed, which says so once, and that it is lost."""
+    server.kill()
+    assert "could not be renewed" in said(caplog, 1)[0]
+    time.sleep(1)  # several renewals fail
+    assert len(said(caplog, 1)) == 1
+    server.start()
+    assert "is renewed no longer" in said(caplog, 2)[1]
+    time.sleep(0.5)
+    assert len(said(caplog, 2)) == 2
+
+
+def test_a_renewal_that_fails_is_said_once(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    with RateLimiter(server.url, rules=JOBS, connect_timeout=SHORT, response_timeout=SHORT) as limiter:
+        held = limiter.reserve("jobs", "report", timeout=5, renewed=True)
+        lose(server, caplog)
+        assert not held.commit()
+
+
+def test_a_renewal_of_a_task_that_fails_is_said_once(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        options = {"rules": JOBS, "connect_timeout": SHORT, "response_timeout": SHORT}
+        async with AsyncRateLimiter.connect(server.url, **options) as limiter:
+            held = await limiter.reserve("jobs", "report", timeout=5, renewed=True)
+            await asyncio.to_thread(lose, server, caplog)
+            assert not await held.commit()
+
+    asyncio.run(main())
+
+
 def test_a_forgotten_script_is_sent_anew(run: Callable[[Body], None], server: Server) -> None:
     async def body(limiter: AsyncRateLimiter) -> None:
         for number in range(3):

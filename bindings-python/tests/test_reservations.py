@@ -353,6 +353,24 @@ def test_a_block_that_outlives_its_lease_is_logged(redis_url: str, caplog: pytes
         assert len(said(caplog)) == 2, "the block has been told"
 
 
+def until_said(caplog: pytest.LogCaptureFixture, count: int) -> list[str]:
+    """The warnings, when there are so many."""
+    until = time.monotonic() + 20
+    while len(said(caplog)) < count and time.monotonic() < until:
+        time.sleep(0.05)
+    return said(caplog)
+
+
+def test_a_closed_limiter_renews_nothing_more(redis_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    limiter = RateLimiter(redis_url, rules=RENEWED, prefix=uuid4().hex)
+    held = limiter.reserve("jobs", "report", renewed=True)
+    limiter.close()
+    closed = f'a reservation under rule "{held.rule}" could not be renewed: the limiter is closed'
+    assert until_said(caplog, 1) == [closed]
+    time.sleep(0.5)  # in which it would have been tried ten times
+    assert said(caplog) == [closed]
+
+
 def test_a_task_keeps_what_is_renewed(redis_url: str, caplog: pytest.LogCaptureFixture) -> None:
     async def free(limiter: AsyncRateLimiter, seconds: float) -> bool:
         until = time.monotonic() + seconds

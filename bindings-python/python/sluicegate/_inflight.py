@@ -143,10 +143,11 @@ class _Renewal:
 class _Kept:
     """What is renewed until it is ended, or forgotten."""
 
-    __slots__ = ("_held", "due")
+    __slots__ = ("_fails", "_held", "due")
 
     def __init__(self, held: Reservation) -> None:
         self._held = weakref.ref(held)
+        self._fails = False
         self.due = time.monotonic() + (held._lease or 0) / 2
 
     def renew(self) -> bool:
@@ -158,11 +159,12 @@ class _Kept:
         try:
             is_held = held.renew()
         except SluicegateError as error:
-            warn_unrenewed(held, error)
+            is_first, self._fails = not self._fails, True
             self.due = time.monotonic() + lease * RETRY_PART
-            return True
+            return warn_unrenewed(held, error, is_first=is_first)
+        self._fails = False
         if not is_held:
-            warn_unrenewed(held, None)
+            warn_unrenewed(held, None, is_first=True)
         self.due = time.monotonic() + lease / 2
         return is_held
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from ._awaiting import Awaiting
 from ._native import Reserved
-from .errors import SluicegateError
+from .errors import ClosedError, SluicegateError
 
 __all__ = ["AsyncReservation"]
 
@@ -27,18 +27,21 @@ def warn_lost(held: Reserved) -> None:
     """Says that a block has outlived the lease of its reservation."""
     _LOG.warning(
         'the lease of a reservation under rule "%s" was over, or it was ended elsewhere, before its block ended: others may '
-        "have run at the same time (reserve with renewed=True, or raise lease_seconds from %g)",
+        "have run at the same time (reserve with renewed=True if it was not, or raise lease_seconds from %g)",
         held.rule,
         held._lease or 0,
     )
 
 
-def warn_unrenewed(held: Reserved, error: SluicegateError | None) -> None:
-    """Says that a reservation could not be renewed: for now, or because it is lost."""
+def warn_unrenewed(held: Reserved, error: SluicegateError | None, *, is_first: bool) -> bool:
+    """Says that a reservation could not be renewed, unless that was said. Answers whether to try again."""
     if error is not None:
-        _LOG.warning('a reservation under rule "%s" could not be renewed: %s', held.rule, error)
-    elif not held._is_over:
+        if is_first:
+            _LOG.warning('a reservation under rule "%s" could not be renewed: %s', held.rule, error)
+        return not isinstance(error, ClosedError)
+    if not held._is_over:
         _LOG.warning('a reservation under rule "%s" is renewed no longer: its lease was over, or it was ended elsewhere', held.rule)
+    return False
 
 
 class _Limiter(Protocol):
@@ -106,10 +109,11 @@ class AsyncReservation(Reserved):
 class AsyncRenewal:
     """Renews what is held at half its lease until it is ended, or forgotten."""
 
-    __slots__ = ("_held", "_loop")
+    __slots__ = ("_fails", "_held", "_loop")
 
     def __init__(self, held: AsyncReservation) -> None:
         self._held = weakref.ref(held)
+        self._fails = False
         self._loop = asyncio.get_running_loop()
         self._later((held._lease or 0) / 2)
 
@@ -127,12 +131,14 @@ class AsyncRenewal:
         lease = held._lease or 0
         try:
             if await held.renew():
+                self._fails = False
                 self._later(lease / 2)
             else:
-                warn_unrenewed(held, None)
+                warn_unrenewed(held, None, is_first=True)
         except SluicegateError as error:
-            warn_unrenewed(held, error)
-            self._later(lease * RETRY_PART)
+            if warn_unrenewed(held, error, is_first=not self._fails):
+                self._fails = True
+                self._later(lease * RETRY_PART)
 
 
 class Reserving(Awaiting[AsyncReservation]):
