@@ -3,51 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._outgoing import AsyncCalls, BlockingCalls
-from .functions import RateLimited
-
-if TYPE_CHECKING:
-    from ._routes.hooks import Hook
-    from ._routes.rules import Rule
+from ._outgoing import AsyncCalls, BlockingCalls, Paced
 
 
-class Paced:
+class PacedTransport(Paced):
     """A transport around another."""
 
     # Of the library.
-    _denied: type[RateLimited]
     _make: Callable[[], Any]
-    _kind: type[BlockingCalls] | type[AsyncCalls]
 
-    def __init__(
-        self,
-        limiter: Any,
-        *limits: str | Rule,
-        transport: Any = None,
-        key: str | Hook | None = None,
-        cost: int | Hook = 1,
-        wait: float = 60,
-        name: str = "outgoing",
-        enabled: bool = True,
-        max_block_seconds: float = 3600,
-    ) -> None:
-        self._calls: Any = self._kind(
-            limiter,
-            limits,
-            host_of=_host,
-            denied=self._denied,
-            key=key,
-            cost=cost,
-            wait=wait,
-            name=name,
-            enabled=enabled,
-            max_block_seconds=max_block_seconds,
-        )
+    def _open(self, *, transport: Any = None) -> None:
         self._transport = type(self)._make() if transport is None else transport
 
+    @staticmethod
+    def _host(request: Any) -> str:
+        host: str = request.url.host
+        return host
 
-def _host(request: Any) -> str:
-    host: str = request.url.host
-    return host
+
+class BlockingTransport(PacedTransport):
+    """For `Client`."""
+
+    _kind = BlockingCalls
+
+    def handle_request(self, request: Any) -> Any:
+        """Sends a request when it may be sent."""
+        return self._calls.send(self._transport.handle_request, request)
+
+    def close(self) -> None:
+        """Closes the transport inside."""
+        self._transport.close()
+
+
+class AsyncTransport(PacedTransport):
+    """For `AsyncClient`."""
+
+    _kind = AsyncCalls
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """Sends a request when it may be sent."""
+        return await self._calls.send(self._transport.handle_async_request, request)
+
+    async def aclose(self) -> None:
+        """Closes the transport inside."""
+        await self._transport.aclose()

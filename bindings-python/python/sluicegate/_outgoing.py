@@ -108,6 +108,45 @@ class AsyncCalls(Outgoing):
         return response
 
 
+class Paced:
+    """Paces what sends the requests of a library, and obeys the provider's `Retry-After`.
+
+    A library's class states what it raises, what it calls by, and how the host of a request is found.
+    """
+
+    _denied: type[RateLimited]
+    _kind: type[BlockingCalls] | type[AsyncCalls]
+    _host: Hook
+    # Makes what sends the requests, by the options that are not of pacing.
+    _open: Callable[..., None]
+
+    def __init__(
+        self,
+        limiter: Any,
+        *limits: str | Rule,
+        key: str | Hook | None = None,
+        cost: int | Hook = 1,
+        wait: float = 60,
+        name: str = "outgoing",
+        enabled: bool = True,
+        max_block_seconds: float = 3600,
+        **options: Any,
+    ) -> None:
+        self._calls: Any = self._kind(
+            limiter,
+            limits,
+            host_of=type(self)._host,
+            denied=self._denied,
+            key=key,
+            cost=cost,
+            wait=wait,
+            name=name,
+            enabled=enabled,
+            max_block_seconds=max_block_seconds,
+        )
+        self._open(**options)
+
+
 def outgoing_call(request: Any, send: Callable[..., Any]) -> Any:
     return send(request)
 

@@ -8,8 +8,7 @@ with needed("httpx", "httpx"):
     import httpx
 
 from . import functions
-from ._httpx import Paced
-from ._outgoing import AsyncCalls, BlockingCalls
+from ._httpx import AsyncTransport, BlockingTransport
 
 __all__ = ["AsyncRateLimitTransport", "RateLimitTransport", "RateLimited"]
 
@@ -18,11 +17,11 @@ class RateLimited(functions.RateLimited, httpx.TransportError):
     """A call is not sent, since it would have to wait for too long. `decision` says why."""
 
 
-class RateLimitTransport(Paced, httpx.BaseTransport):
-    """Paces the calls of a transport, and obeys the provider's `Retry-After`.
+class RateLimitTransport(BlockingTransport, httpx.BaseTransport):
+    """Paces the calls of a `Client`, and obeys the provider's `Retry-After`: `RateLimitTransport(limiter, "10/second")`.
 
-    `limits`: rates (`"10/second"`), names of rules, or rules as data, decided together. `transport`: what sends requests;
-    default: the library's own.
+    `limiter`: a `RateLimiter`, or a function that returns one. `limits`: rates (`"10/second"`), names of rules, or rules as data,
+    decided together. `transport`: what sends requests; default: the library's own.
 
     Before a request is sent it waits for room, for `wait` seconds at most, in the order of arrival; if that is not enough,
     `RateLimited` is raised, an error of the library's transports. After an answer of status 429 or 503 with `Retry-After`, no
@@ -35,30 +34,10 @@ class RateLimitTransport(Paced, httpx.BaseTransport):
 
     _denied = RateLimited
     _make = httpx.HTTPTransport
-    _kind = BlockingCalls
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Sends a request when it may be sent."""
-        response: httpx.Response = self._calls.send(self._transport.handle_request, request)
-        return response
-
-    def close(self) -> None:
-        """Closes the transport inside."""
-        self._transport.close()
 
 
-class AsyncRateLimitTransport(Paced, httpx.AsyncBaseTransport):
+class AsyncRateLimitTransport(AsyncTransport, httpx.AsyncBaseTransport):
     """The same for `AsyncClient`, with an `AsyncRateLimiter`."""
 
     _denied = RateLimited
     _make = httpx.AsyncHTTPTransport
-    _kind = AsyncCalls
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Sends a request when it may be sent."""
-        response: httpx.Response = await self._calls.send(self._transport.handle_async_request, request)
-        return response
-
-    async def aclose(self) -> None:
-        """Closes the transport inside."""
-        await self._transport.aclose()

@@ -9,8 +9,7 @@ with needed("httpx2", "httpx2"):
     import httpx2  # type: ignore[import-not-found, unused-ignore]
 
 from . import functions
-from ._httpx import Paced
-from ._outgoing import AsyncCalls, BlockingCalls
+from ._httpx import AsyncTransport, BlockingTransport
 
 __all__ = ["AsyncRateLimitTransport", "RateLimitTransport", "RateLimited"]
 
@@ -19,35 +18,15 @@ class RateLimited(functions.RateLimited, httpx2.TransportError):  # type: ignore
     """A call is not sent, since it would have to wait for too long. `decision` says why."""
 
 
-class RateLimitTransport(Paced, httpx2.BaseTransport):  # type: ignore[misc, unused-ignore]
+class RateLimitTransport(BlockingTransport, httpx2.BaseTransport):  # type: ignore[misc, unused-ignore]
     """Paces the calls of a `Client`, as `sluicegate.httpx.RateLimitTransport` does."""
 
     _denied = RateLimited
     _make = httpx2.HTTPTransport
-    _kind = BlockingCalls
-
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Sends a request when it may be sent."""
-        response: httpx2.Response = self._calls.send(self._transport.handle_request, request)
-        return response
-
-    def close(self) -> None:
-        """Closes the transport inside."""
-        self._transport.close()
 
 
-class AsyncRateLimitTransport(Paced, httpx2.AsyncBaseTransport):  # type: ignore[misc, unused-ignore]
+class AsyncRateLimitTransport(AsyncTransport, httpx2.AsyncBaseTransport):  # type: ignore[misc, unused-ignore]
     """The same for `AsyncClient`, with an `AsyncRateLimiter`."""
 
     _denied = RateLimited
     _make = httpx2.AsyncHTTPTransport
-    _kind = AsyncCalls
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Sends a request when it may be sent."""
-        response: httpx2.Response = await self._calls.send(self._transport.handle_async_request, request)
-        return response
-
-    async def aclose(self) -> None:
-        """Closes the transport inside."""
-        await self._transport.aclose()

@@ -26,47 +26,15 @@ __all__ = ["RateLimitMiddleware"]
 class RateLimitMiddleware:
     """Decides every request by `reserve_request`; one that is denied is answered with 429.
 
-    Answers get the headers of the decision, admitted or not.
+    Its options are those of `sluicegate.asgi.RateLimitMiddleware`, but for `root_path`, which the server says. `limiter` is a
+    `RateLimiter`. Functions get the environ, and are no coroutines; `on_denied(environ, decision)` answers with an application for
+    WSGI, such as a response of Werkzeug.
 
-    What is reserved, such as a place of a rule with the algorithm `concurrency`, is held until the response is over, and
-    renewed while it lasts; then it is committed as it was reserved, also if the application raises or the client hangs
-    up. The application finds it as `environ["sluicegate.reservation"]`, and may commit what it has used itself.
+    The decision is `environ["sluicegate.decision"]`, and what is reserved for a request `environ["sluicegate.reservation"]`, until
+    the response is over.
 
-    The decision is `environ["sluicegate.decision"]`. What rules in shadow would have denied is in its `parts`, and logged at
-    debug to the logger `sluicegate`.
-
-    `user_id`, `api_key`: functions of the environ; for `api_key` also the name of a header. A rule does not apply
-    to a request that lacks what the rule counts by.
-
-    `trusted_proxies`: how many proxies stand between clients and this server, each of which adds the address it was
-    called from to `X-Forwarded-For`. With n of them the client is the n-th address from the right, over all lines of
-    that header; where there is no valid address, the client is the peer. One too many, and clients choose their
-    addresses themselves; so they do if the server takes `X_Forwarded_For` for the same header (gunicorn, uWSGI,
-    nginx and Werkzeug do not).
-
-    `headers`: the style, as of `Decision.headers`.
-
-    `ignore_case`: the application routes without regard to capitals.
-
-    `max_lease_seconds`: for how long what is reserved for a request is renewed at most. A response that is not over by
-    then is logged to the logger `sluicegate`, and what is held for it ends with its lease: what is committed later
-    answers False.
-
-    `on_error`: what becomes of a request if the limiter cannot decide, such as when its server is away: `"admit"`,
-    `"deny"` (503), or `"raise"`. The first two are logged to the logger `sluicegate`.
-
-    The other options are functions of the environ:
-
-    - `skip`: True exempts the request, before anything else is asked.
-    - `cost`: a number, or a function that answers it, in place of the `cost` of the rules.
-    - `rules`: names of rules, or a function that answers them, such as those of a plan; None: all rules that match. A rule that
-      is named is applied if it matches; if it has no `match`, it is applied in any case.
-    - `key`: who is counted by rules without `identifier_type`, which `rules` names. Default: the user, or else the address.
-    - `on_denied(environ, decision)`: the answer as an application for WSGI, such as a response of Werkzeug, in place of ours.
-    - `count`: what becomes of what is reserved: `"all"` is charged, or only for `"failures"` (status 400 and above), `"successes"`,
-      or answers for which a function answers True (it has `status_code` and `headers`). Rules without `"reservations": true` count every
-      request.
-    - `on_decision(environ, decision)`: is called with every decision.
+    `trusted_proxies`: where a server takes `X_Forwarded_For` for `X-Forwarded-For`, clients choose their addresses themselves
+    (gunicorn, uWSGI, nginx and Werkzeug do not).
     """
 
     def __init__(
