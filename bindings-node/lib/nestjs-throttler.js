@@ -3,12 +3,13 @@
 /** @import { ThrottlerStorage } from '@nestjs/throttler' */
 /** @import { RateLimiter } from './index.js' */
 
-const { ensureStore, windowsOf } = require('./stores/hits.js');
+const { ensureStore, hitsOf, windowsOf } = require('./stores/hits.js');
 
 /**
  * A storage for @nestjs/throttler: `ThrottlerModule.forRoot({ throttlers, storage: new SluicegateThrottlerStorage(limiter) })`. It
  * counts in windows that begin with the first request of a client. A client that exceeds its limit is blocked for `blockDuration`,
- * and then begins anew; with a `blockDuration` of 0 it waits for the end of its window.
+ * and then begins anew; with a `blockDuration` of 0 there is no block: every hit is counted, also those that are denied, until the
+ * window ends.
  *
  * @implements {ThrottlerStorage}
  */
@@ -40,13 +41,14 @@ class SluicegateThrottlerStorage {
    */
   async increment(key, ttl, limit, blockDuration, throttlerName) {
     const rule = this.#ruleOf(throttlerName, ttl);
+    if (blockDuration <= 0) return counted(await this.#limiter.check(rule, key), limit);
     const decision = await this.#limiter.check(rule, key, { limit });
     const timeToExpire = seconds(decision.resetAfterMs);
     if (decision.allowed) {
       return { totalHits: limit - decision.remaining, timeToExpire, isBlocked: false, timeToBlockExpire: 0 };
     }
     let blockedMs = decision.retryAfterMs;
-    if (blockDuration > 0 && !decision.blocked) {
+    if (!decision.blocked) {
       // After the block, the client begins anew. Both go to the server together; a reset would end a block.
       await Promise.all([this.#limiter.reset(rule, key), this.#limiter.block(rule, key, blockDuration)]);
       blockedMs = blockDuration;
@@ -62,6 +64,14 @@ class SluicegateThrottlerStorage {
     }
     return ruleOf(ttl);
   }
+}
+
+/** Without a block of this package's; somebody may have blocked the key by hand. */
+function counted(decision, limit) {
+  const { hits, resetAfterMs } = hitsOf(decision);
+  const isBlocked = !decision.allowed || hits > limit;
+  const waitMs = decision.allowed ? resetAfterMs : decision.retryAfterMs;
+  return { totalHits: hits, timeToExpire: seconds(resetAfterMs), isBlocked, timeToBlockExpire: isBlocked ? seconds(waitMs) : 0 };
 }
 
 function seconds(ms) {

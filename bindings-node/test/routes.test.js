@@ -5,17 +5,14 @@
 const assert = require('node:assert/strict');
 const { createServer } = require('node:net');
 const { once } = require('node:events');
-const { after, before, test } = require('node:test');
+const { test } = require('node:test');
 const { RateLimiter } = require('sluicegate');
 const { routeLimits } = require('sluicegate/express');
 const { ask } = require('./http.js');
 const { FRAMEWORKS, RULES, open } = require('./route-sites.js');
-const { start } = require('./servers.js');
+const { redisFor } = require('./servers.js');
 
-let servers;
-let prefixes = 0;
-before(async () => (servers = await start('redis')));
-after(() => servers.stop());
+const onRedis = redisFor('routes');
 
 /** A test in each framework. `site(options)` opens it, with a function that asks it for a path as a user. */
 function everywhere(name, body) {
@@ -36,7 +33,6 @@ function everywhere(name, body) {
   }
 }
 
-const onRedis = () => ({ url: servers.redis, prefix: `routes${prefixes++}` });
 const ALICE = { 'x-user': 'alice' };
 const BOB = { 'x-user': 'bob' };
 

@@ -5,6 +5,7 @@
 const { spawn } = require('node:child_process');
 const { createInterface } = require('node:readline');
 const { once } = require('node:events');
+const { after, before } = require('node:test');
 
 /**
  * Starts servers of these kinds, and returns their URLs with `stop()` and `order(...words)`, which has something
@@ -35,4 +36,13 @@ async function start(...kinds) {
   return { ...(await answer()), order, stop };
 }
 
-module.exports = { start };
+/** A Redis for the tests of one file: returns a function that answers its URL and a prefix that no other test has. */
+function redisFor(file) {
+  let servers;
+  let prefixes = 0;
+  before(async () => (servers = await start('redis')));
+  after(() => servers.stop());
+  return () => ({ url: servers.redis, prefix: `${file}${prefixes++}` });
+}
+
+module.exports = { redisFor, start };
