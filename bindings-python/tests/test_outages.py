@@ -298,6 +298,20 @@ def test_a_renewal_that_fails_is_said_once(server: Server, caplog: pytest.LogCap
         assert not held.commit()
 
 
+def test_a_server_that_is_away_keeps_no_other_from_renewals(
+    server: Server, redis_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    patient = [{**JOBS[0], "lease_seconds": 5}]
+    with RateLimiter(server.url, rules=JOBS) as away, RateLimiter(redis_url, rules=patient, prefix="away") as limiter:
+        gone = [away.reserve("jobs", f"report {number}", renewed=True) for number in range(8)]
+        server.kill()
+        with limiter.reserve("jobs", "report", renewed=True) as held:
+            assert held
+            # Eight renewals that fail take 1.5 s each.
+            time.sleep(6)
+        assert [message for message in said(caplog, len(gone)) if "could not be renewed" not in message] == []
+
+
 def test_a_renewal_of_a_task_that_fails_is_said_once(server: Server, caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         options = {"rules": JOBS, "connect_timeout": SHORT, "response_timeout": SHORT}

@@ -10,6 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Coroutine
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -20,6 +21,10 @@ from .errors import SluicegateError
 _LOG = logging.getLogger("sluicegate")
 # The loop refers to tasks weakly.
 _TASKS: set[asyncio.Task[None]] = set()
+# Threads that renew: each may have to wait for a server that does not answer, while others do.
+_THREADS = 64
+# So many of them wait for what is due next, rather than end.
+_IDLE = 2
 
 
 def _too_long(most: float) -> None:
@@ -93,7 +98,7 @@ class AsyncInFlight:
 
 
 class InFlight:
-    """The same for threads: one of them renews what is held for all requests of the process."""
+    """The same for threads: a few of them renew what is held for all requests of the process."""
 
     __slots__ = ("_held",)
 
@@ -176,28 +181,53 @@ class _Renewals:
         self._due: list[tuple[float, int, _Renewal | _Kept]] = []
         self._changed = threading.Condition()
         self._numbers = count()
-        self._has_thread = False
+        self._threads = 0
+        self._idle = 0
 
     def add(self, renewal: _Renewal | _Kept) -> None:
         entry = (renewal.due, next(self._numbers), renewal)
         with self._changed:
             heapq.heappush(self._due, entry)
-            if not self._has_thread:
-                self._has_thread = True
-                threading.Thread(target=self._run, name="sluicegate-renew", daemon=True).start()
+            if not self._idle:
+                self._start()
             elif self._due[0] is entry:
                 self._changed.notify()
 
+    def _start(self) -> None:
+        """Starts a thread that waits; not while there are many already."""
+        if self._threads < _THREADS:
+            threading.Thread(target=self._run, name="sluicegate-renew", daemon=True).start()
+            self._threads += 1
+            self._idle += 1
+
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                while not self._due or self._due[0][0] > time.monotonic():
-                    self._changed.wait(self._due[0][0] - time.monotonic() if self._due else None)
-                renewal = heapq.heappop(self._due)[2]
+        while (renewal := self._next()) is not None:
             if renewal.renew():
                 self.add(renewal)
+            with self._changed:
+                self._idle += 1
             # Not to be held until the next one is due.
             del renewal
+
+    def _next(self) -> _Renewal | _Kept | None:
+        """What is due, when it is; None for a thread that is not needed to wait for it."""
+        with self._changed:
+            while not self._due or self._due[0][0] > time.monotonic():
+                if self._idle > _IDLE:
+                    self._idle -= 1
+                    self._threads -= 1
+                    return None
+                self._changed.wait(self._due[0][0] - time.monotonic() if self._due else None)
+            self._idle -= 1
+            renewal = heapq.heappop(self._due)[2]
+            # This one may take long: another thread looks when the next is due.
+            if self._idle:
+                self._changed.notify()
+            else:
+                # Which a process that ends does not have.
+                with suppress(RuntimeError):
+                    self._start()
+            return renewal
 
 
 _RENEWALS = _Renewals()
