@@ -1,5 +1,5 @@
 """What examples of the pages must not teach: an address as a key by which one client has many, and limits that count otherwise
-than what they replace."""
+than what they replace. And sentences that readers stumbled over, so that they do not come back."""
 
 from __future__ import annotations
 
@@ -27,6 +27,15 @@ COUNTED_IN = {
     "python-frameworks.md#Django REST framework": "sliding_log",
     "python-frameworks.md#fastapi-limiter": "fixed_window",
 }
+
+# In pages, errors and help alike.
+ODD = re.compile(
+    r"cannot be decided now|admitted undecided|has to have a unit of time|a resource is needed|(?:begin|lease begins?) anew|"
+    r"[Ss]ay of (?:every rule|servers)|escaped twice is decoded once|the network says nothing of it|it is so only because|"
+    r"rules that stand in a variable|server says nothing of|shows a page of another origin nothing|Who limits routes"
+)
+SPOKEN = ["core/src", "core/cli/src", "bindings-python/src", "bindings-python/python", "bindings-node/src", "bindings-node/lib",
+          "bindings-c/src", "bindings-c/include"]
 
 
 def pages() -> list[Path]:
@@ -61,6 +70,19 @@ class Pages(unittest.TestCase):
                     seen += 1
                     self.assertRegex(block, COUNTS_BY_NETWORK, f"{page.relative_to(REPOSITORY)} has an address as a key")
         self.assertGreater(seen, 10, "no example is found")
+
+    def test_no_sentence_is_one_that_readers_stumbled_over(self) -> None:
+        sources = [path for folder in SPOKEN for path in (REPOSITORY / folder).rglob("*.*")]
+        spoken = [path for path in sources if path.suffix in {".rs", ".py", ".pyi", ".js", ".h"}]
+        self.assertGreater(len(spoken), 300)
+        found = [
+            f"{path.relative_to(REPOSITORY)}: {odd.group()}"
+            for path in [*pages(), *spoken]
+            if "node_modules" not in path.parts
+            for odd in [ODD.search(path.read_text())]
+            if odd
+        ]
+        self.assertEqual(found, [])
 
     def test_migrations_count_as_what_they_replace(self) -> None:
         for place, algorithm in COUNTED_IN.items():
