@@ -26,6 +26,7 @@ from sluicegate import (
     ResponseTimeoutError,
     SluicegateError,
 )
+from sluicegate._inflight import AsyncInFlight, InFlight
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 
@@ -310,6 +311,31 @@ def test_a_server_that_is_away_keeps_no_other_from_renewals(
             # Eight renewals that fail take 1.5 s each.
             time.sleep(6)
         assert [message for message in said(caplog, len(gone)) if "could not be renewed" not in message] == []
+
+
+def test_a_renewal_for_a_request_that_fails_is_tried_again_in_time(server: Server) -> None:
+    rules = [{**JOBS[0], "lease_seconds": 6}]
+
+    async def main() -> None:
+        options = {"rules": rules, "connect_timeout": SHORT, "response_timeout": SHORT}
+        with RateLimiter(server.url, **options) as blocking:
+            async with AsyncRateLimiter.connect(server.url, **options) as limiter:
+                flights = [
+                    InFlight(blocking.reserve("jobs", "thread", timeout=5), 60),
+                    AsyncInFlight(await limiter.reserve("jobs", "task", timeout=5), 60),
+                ]
+                await asyncio.sleep(2.5)
+                server.command("CONFIG SET maxmemory 1")
+                # They fail at half of the lease, after 3 s. Another half would be too late.
+                await asyncio.sleep(1.1)
+                server.command("CONFIG SET maxmemory 0")
+                await asyncio.sleep(3.4)
+                held = [(await limiter.peek("jobs", key, timeout=5)).remaining == 0 for key in ("thread", "task")]
+                for flight in flights:
+                    flight.end()
+                assert held == [True, True]
+
+    asyncio.run(main())
 
 
 def test_a_renewal_of_a_task_that_fails_is_said_once(server: Server, caplog: pytest.LogCaptureFixture) -> None:

@@ -14,13 +14,16 @@ from contextlib import suppress
 from itertools import count
 from typing import Any
 
+from ._middleware import Undecided
 from ._native import Reservation
 from ._reservations import RETRY_PART, AsyncReservation, warn_unrenewed
-from .errors import SluicegateError
+from .errors import ClosedError, SluicegateError
 
 _LOG = logging.getLogger("sluicegate")
 # The loop refers to tasks weakly.
 _TASKS: set[asyncio.Task[None]] = set()
+# While a server is away, as many requests are under way as there may be.
+_UNRENEWED, _UNENDED = Undecided(), Undecided()
 # Threads that renew: each may have to wait for a server that does not answer, while others do.
 _THREADS = 64
 # So many of them wait for what is due next, rather than end.
@@ -36,7 +39,13 @@ def _too_long(most: float) -> None:
 
 
 def _failed(error: SluicegateError) -> None:
-    _LOG.warning("what was reserved for a request is held until its lease ends: %s", error)
+    _UNENDED.warn("what was reserved for a request is held until its lease ends", error)
+
+
+def _unrenewed(error: SluicegateError) -> bool:
+    """Says that what is held for a request could not be renewed. Answers whether to try again."""
+    _UNRENEWED.warn("what was reserved for a request could not be renewed", error)
+    return not isinstance(error, ClosedError)
 
 
 class AsyncInFlight:
@@ -53,7 +62,7 @@ class AsyncInFlight:
         self._until = time.monotonic() + most
         self._loop = asyncio.get_running_loop()
         self._end: asyncio.Task[None] | None = None
-        self._timer = self._renew_later()
+        self._timer = self._renew_later(1 / 2)
 
     def end(self, *, is_kept: bool = True) -> None:
         """Commits, or releases what is not kept, without waiting for it; what the application has ended stays as it is."""
@@ -80,21 +89,21 @@ class AsyncInFlight:
         except SluicegateError as error:
             _failed(error)
 
-    def _renew_later(self) -> asyncio.TimerHandle:
-        return self._loop.call_later((self._held._lease or 0) / 2, lambda: self._begin(self._renew()))
+    def _renew_later(self, part: float) -> asyncio.TimerHandle:
+        return self._loop.call_later((self._held._lease or 0) * part, lambda: self._begin(self._renew()))
 
     async def _renew(self) -> None:
         if self._held._is_over:
             return
         if time.monotonic() >= self._until:
             return _too_long(self._most)
+        part = 1 / 2
         try:
             is_held = await self._held.renew()
         except SluicegateError as error:
-            is_held = True
-            _LOG.warning("what was reserved for a request could not be renewed: %s", error)
+            is_held, part = _unrenewed(error), RETRY_PART
         if is_held and not self._held._is_over:
-            self._timer = self._renew_later()
+            self._timer = self._renew_later(part)
 
 
 class InFlight:
@@ -124,10 +133,11 @@ class _Renewal:
         self._held = held
         self._most = most
         self._until = time.monotonic() + most
-        self.due = self._next()
+        self.due = self._in(1 / 2)
 
-    def _next(self) -> float:
-        return time.monotonic() + (self._held._lease or 0) / 2
+    def _in(self, part: float) -> float:
+        """When this part of the lease will have passed."""
+        return time.monotonic() + (self._held._lease or 0) * part
 
     def renew(self) -> bool:
         """Renews it if it is still held. Answers whether to come back when it is due."""
@@ -136,12 +146,12 @@ class _Renewal:
         if time.monotonic() >= self._until:
             _too_long(self._most)
             return False
+        part = 1 / 2
         try:
             is_held = self._held.renew()
         except SluicegateError as error:
-            is_held = True
-            _LOG.warning("what was reserved for a request could not be renewed: %s", error)
-        self.due = self._next()
+            is_held, part = _unrenewed(error), RETRY_PART
+        self.due = self._in(part)
         return is_held
 
 
