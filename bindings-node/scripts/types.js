@@ -13,6 +13,9 @@ const types = join(root, 'types');
 /** What adds to the requests of a framework; JSDoc cannot extend the types of another package. */
 const FRAMEWORKS = ['express', 'fastify', 'hono'];
 
+/** The package has other types for ES modules than for CommonJS ones, and the user's are to be ours. */
+const TWICE = ['trpc'];
+
 /** Makes the declarations in an empty folder. */
 function declare(folder) {
   const scratch = mkdtempSync(join(tmpdir(), 'sluicegate-'));
@@ -23,6 +26,7 @@ function declare(folder) {
     for (const name of FRAMEWORKS) extendRequests(folder, name);
     // The ES modules take all that they export from the CommonJS ones.
     for (const name of entries) writeFileSync(join(folder, `${name}.d.mts`), `export * from './${name}.js';\n`);
+    for (const name of TWICE) copyFileSync(join(folder, `${name}.d.ts`), join(folder, `${name}.d.mts`));
   } finally {
     rmSync(scratch, { recursive: true });
   }

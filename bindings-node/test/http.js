@@ -7,8 +7,8 @@ const { connect } = require('node:net');
 const { once } = require('node:events');
 
 /** Sends a request, and returns the status, headers and text of the answer. */
-async function ask(port, path, { method = 'GET', ...options } = {}) {
-  const asked = request({ host: '127.0.0.1', port, path, method, agent: false, ...options }).end();
+async function ask(port, path, { method = 'GET', body, ...options } = {}) {
+  const asked = request({ host: '127.0.0.1', port, path, method, agent: false, ...options }).end(body);
   const [answer] = await once(asked, 'response');
   return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(await answer.toArray()).toString() };
 }

@@ -8,7 +8,6 @@ const { once } = require('node:events');
 const { test } = require('node:test');
 const { Catch, Controller, Get, Module, UseFilters, UseGuards } = require('@nestjs/common');
 const { APP_FILTER, APP_GUARD, NestFactory } = require('@nestjs/core');
-const { ExecutionContextHost } = require('@nestjs/core/helpers/execution-context-host');
 const { ThrottlerGuard, ThrottlerModule } = require('@nestjs/throttler');
 const { MessageBody, SubscribeMessage, WebSocketGateway, WsException } = require('@nestjs/websockets');
 const { WsAdapter } = require('@nestjs/platform-ws');
@@ -116,27 +115,6 @@ test('messages of a WebSocket are limited one by one', async (t) => {
   const { event, data } = await said('c');
   assert.equal(event, 'exception');
   assert.match(JSON.stringify(data), /Too Many Requests.*ws:Chat.say:2\/minute/);
-});
-
-test('fields of GraphQL are limited one by one', async () => {
-  class Resolver {
-    order() {}
-  }
-  RateLimit('2/minute', { key: ({ headers }) => headers.authorization })(Resolver.prototype, 'order', {
-    value: Resolver.prototype.order,
-  });
-  const { providers } = RateLimitModule.forRoot({ limiter: await connect() });
-  const guard = new RateLimitGuard(providers[0].useValue);
-  const req = { headers: { authorization: 'alice' }, socket: {} };
-  const info = { parentType: { name: 'Query' }, fieldName: 'order' };
-  const field = () => {
-    const context = new ExecutionContextHost([undefined, {}, { req }, info], Resolver, Resolver.prototype.order);
-    context.setType('graphql');
-    return guard.canActivate(context);
-  };
-  await field();
-  await field();
-  await assert.rejects(field, ({ decision }) => decision.rule === 'routes:graphql:Query.order:2/minute');
 });
 
 test('what is not valid is refused when the class is defined', () => {

@@ -1,7 +1,8 @@
 /**
  * A storage for @nestjs/throttler: `ThrottlerModule.forRoot({ throttlers, storage: new SluicegateThrottlerStorage(limiter) })`. It
  * counts in windows that begin with the first request of a client. A client that exceeds its limit is blocked for `blockDuration`,
- * and then begins anew; with a `blockDuration` of 0 it waits for the end of its window.
+ * and then begins anew; with a `blockDuration` of 0 there is no block: every hit is counted, also those that are denied, until the
+ * window ends.
  *
  * @implements {ThrottlerStorage}
  */

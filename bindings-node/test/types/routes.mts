@@ -13,6 +13,8 @@ import { sluicegateStore } from 'sluicegate/fastify-rate-limit';
 import { limitedFetch } from 'sluicegate/fetch';
 import { routeLimits as ofHono } from 'sluicegate/hono';
 import { routeLimits as ofKoa } from 'sluicegate/koa';
+import { routeLimits as ofTrpc } from 'sluicegate/trpc';
+import { initTRPC } from '@trpc/server';
 import { RateLimit, RateLimitGuard, RateLimitModule, type RateLimitException } from 'sluicegate/nestjs';
 import { SluicegateThrottlerStorage } from 'sluicegate/nestjs-throttler';
 
@@ -32,6 +34,15 @@ const koaLimits = ofKoa(limiter, { name: 'shop', key: ({ req }) => req.headers.a
 const middleware: (context: never, next: () => Promise<unknown>) => Promise<unknown> = koaLimits('5/minute', {
   onDenied: (context, { retryAfterMs }) => (context.body = { retryAfterMs }),
 });
+
+const trpc = initTRPC.context<{ user: string }>().create();
+const trpcLimits = ofTrpc<{ user: string }>(limiter, { name: 'shop', userId: ({ ctx }) => ctx.user });
+trpc.procedure.use(trpcLimits(['5/minute', '100/hour'], { count: ({ ok }) => !ok })).query(({ ctx }) => {
+  const left: number | undefined = ctx.rateLimit?.remaining;
+  return { left, user: ctx.user };
+});
+// @ts-expect-error A key is not a boolean.
+trpcLimits('5/minute', { key: () => true });
 
 rateLimit({ store: new SluicegateStore(limiter, { name: 'shop' }) });
 await fastify().register(fastifyRateLimit, { store: sluicegateStore(limiter) });

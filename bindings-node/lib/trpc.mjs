@@ -1,0 +1,3 @@
+import limits from './trpc.js';
+
+export const { routeLimits } = limits;
