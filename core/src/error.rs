@@ -78,6 +78,8 @@ struct Parts {
     is_maybe_done: bool,
     /// Whether the server ended a script that may have written something by then.
     is_midway: bool,
+    /// Whether nothing was sent, as the circuit breaker is open.
+    is_withheld: bool,
     cause: Option<Arc<io::Error>>,
     key: Option<Box<str>>,
 }
@@ -109,6 +111,7 @@ impl Error {
             retryable,
             is_maybe_done: false,
             is_midway: false,
+            is_withheld: false,
             key: None,
             cause: None,
         };
@@ -156,6 +159,16 @@ impl Error {
     /// The same error, by which the server ended a script that may have written something by then.
     pub(crate) fn midway(self) -> Self {
         self.with(|parts| parts.is_midway = true)
+    }
+
+    /// The same error, of a call that an open circuit breaker keeps from being sent.
+    pub(crate) fn withheld(self) -> Self {
+        self.with(|parts| parts.is_withheld = true)
+    }
+
+    /// Whether nothing was sent, as the circuit breaker is open.
+    pub(crate) fn is_withheld(&self) -> bool {
+        self.0.is_withheld
     }
 
     /// The same error of a script that does not mend what it has begun.

@@ -4,7 +4,7 @@
 //! use sluicegate::{RateLimiter, Rules};
 //!
 //! let rules = Rules::from_json(
-//!     r#"[{"rule_id": "login", "algorithm": "gcra", "limit": 5, "window_size_seconds": 60}]"#,
+//!     r#"[{"rule_id": "login", "rate": "5/minute", "identifier_type": "ip_address"}]"#,
 //! )?;
 //! let limiter = RateLimiter::builder("memory://").rules(rules).build()?;
 //! let decision = limiter.check("login", "203.0.113.9")?;

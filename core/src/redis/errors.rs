@@ -127,6 +127,16 @@ fn network_cause(err: &io::Error) -> String {
     about.filter(|about| about.starts_with("certificate")).map_or_else(|| text.clone(), str::to_owned)
 }
 
+/// A time that was set, or what of it was left: `1.5 s`, `500 ms`, `1 ms` at least.
+fn short(time: Duration) -> String {
+    let millis = time.as_millis().max(1);
+    if millis < 1_000 {
+        format!("{millis} ms")
+    } else {
+        format!("{} s", (millis as f64 / 100.0).round() / 10.0)
+    }
+}
+
 /// A time as it is read: `0.5 s`, `0.050 s`.
 fn seconds(time: Duration) -> String {
     let precision = if time < Duration::from_millis(100) { 3 } else { 1 };
@@ -165,7 +175,9 @@ fn refused(step: HandshakeStep, err: &RedisError, address: &Address, role: Role)
 /// The connection ended while it was not known whether the call was executed.
 pub(super) fn broken(fault: &ConnectionError, address: &Address, limit: Duration) -> CallError {
     let error = match fault {
-        ConnectionError::Silent => timeout(format!("{address} did not answer within {limit:?}")).maybe_done(),
+        ConnectionError::Silent => {
+            timeout(format!("{address} did not answer within {}", short(limit))).maybe_done()
+        }
         ConnectionError::Io(err) => {
             let error = connection(format!("the connection to {address} broke: {err}"));
             let error = error.maybe_done().caused_by(Arc::clone(err));
@@ -199,7 +211,7 @@ pub(super) fn not_primary(address: &Address) -> CallError {
 /// Nothing is sent to a server that has not answered for so long; `cause` is why not the last time.
 pub(super) fn breaker_open(address: &Address, cause: Option<&str>, since: Duration) -> Error {
     let (cause, time) = (cause.unwrap_or("no answer"), seconds(since));
-    connection(format!("{cause}: circuit breaker open, {address} has not answered for {time}"))
+    connection(format!("{cause}: circuit breaker open, {address} has not answered for {time}")).withheld()
 }
 
 pub(super) fn answered(err: &RedisError, address: &Address) -> CallError {
@@ -287,12 +299,12 @@ pub(super) fn lost(slot: u16) -> Error {
 }
 
 pub(super) fn out_of_time(limit: Duration) -> Error {
-    timeout(format!("no server answered within {limit:?}"))
+    timeout(format!("no server answered within {}", short(limit)))
 }
 
 /// Nobody said in time, and as it proved, which server to ask.
 pub(super) fn undiscoverable(limit: Duration) -> Error {
-    timeout(format!("no seed or Sentinel led to a server within {limit:?}"))
+    timeout(format!("no seed or Sentinel led to a server within {}", short(limit)))
 }
 
 /// A connection ended without any word about a request.

@@ -19,7 +19,7 @@ use crate::error::Result;
 ///
 /// let minute = Duration::from_secs(60);
 /// let rules = Rules::build([
-///     Rule::gcra("login").limit(5).per(minute),
+///     Rule::gcra("login").limit(5).per(minute).field("identifier_type", r#""ip_address""#),
 ///     Rule::sliding_log("orders").limit(50).per(minute).shadow(true),
 /// ])?;
 /// let limiter = RateLimiter::builder("memory://").rules(rules).build()?;

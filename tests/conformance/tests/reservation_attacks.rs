@@ -198,7 +198,7 @@ fn a_script_adds_few_entries_to_a_log_for_ended_leases() {
             let rules = Rules::from_json(&rules).unwrap();
             let limiter = RateLimiter::builder(url).rules(rules).clock(clock.clone()).build().unwrap();
             let cost = CheckOptions::new().cost(20);
-            assert!((0..150).all(|_| limiter.reserve_with("log", structure, cost.clone()).unwrap().allowed));
+            assert!((0..150).all(|_| limiter.reserve_with("log", structure, cost).unwrap().allowed));
             clock.advance(Duration::from_secs(6));
             let before = scripts_run(&mut connection);
             let looked = limiter.peek("log", structure).unwrap();

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use sluicegate::{CheckOptions, Error, ErrorKind, RateLimiter, Rules};
@@ -65,5 +65,33 @@ fn the_error_of_the_last_attempt_says_what_may_have_come_of_the_first() {
         for error in errors {
             assert!(error.message().contains("whether the call was carried out is not known"), "{error}");
         }
+    }
+}
+
+/// Nothing is sent while the circuit breaker is open: then also calls that may be sent again end at once.
+#[test]
+fn an_open_circuit_breaker_ends_calls_that_may_be_sent_again_at_once() {
+    for driver in DRIVERS {
+        let redis = Redis::start().unwrap();
+        let minute = Duration::from_secs(60);
+        let builder = RateLimiter::builder(redis.url()).rules(Rules::from_json(RULES).unwrap());
+        let builder = builder.connect_timeout(minute).breaker_failures(1).breaker_probe(minute);
+        let limiter = Limiter::new(driver, builder).unwrap();
+        drop(redis);
+        let named = CheckOptions::new().request_id("id");
+        // Those that find it closed may take their time.
+        while !limiter
+            .check("plain", "k", CheckOptions::new())
+            .unwrap_err()
+            .message()
+            .contains("breaker open")
+        {}
+        let began = Instant::now();
+        let errors = [
+            limiter.check("plain", "k", named).map(drop).unwrap_err(),
+            limiter.reserve(&json!({"rule": "places", "key": "k"})).map(drop).unwrap_err(),
+        ];
+        assert!(began.elapsed() < minute / 2, "{:?}", began.elapsed());
+        assert!(errors.iter().all(|error| error.message().contains("circuit breaker open")), "{errors:?}");
     }
 }

@@ -55,10 +55,14 @@ impl Attempts {
         Self { by: deadline.by, call: call.clone(), is_maybe_done: false }
     }
 
-    /// How long to wait, and what to send then; `None`: it was answered, or there is no time left.
+    /// How long to wait, and what to send then; `None`: it was answered, there is no time left, or an open circuit breaker
+    /// kept it from being sent, the first attempt too.
     pub(crate) fn next(&mut self, reply: &Result<Value>) -> Option<(Duration, ScriptCall)> {
         let error = reply.as_ref().err()?;
         self.is_maybe_done |= error.is_maybe_done();
+        if error.is_withheld() && !self.is_maybe_done {
+            return None;
+        }
         let is_unanswered = matches!(error.kind(), ErrorKind::Connection | ErrorKind::Timeout);
         let is_soon = self.by.saturating_duration_since(Instant::now()) > RESEND_PAUSE;
         (is_unanswered && error.is_retryable() && is_soon).then(|| (RESEND_PAUSE, self.call.clone()))
