@@ -57,11 +57,11 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Wait until a cost is admitted; deny it as soon as the timeout cannot be met
     Wait(WaitArgs),
-    /// Say what a check would answer, and change nothing; needs a server
+    /// Print what a check would answer; changes nothing, needs a server
     Peek(One),
     /// Forget what was counted for a key; needs a server
     Reset(One),
-    /// Say what every rule would answer to a check of a key, and change nothing; needs a server
+    /// Print what every rule would answer to a check of a key; changes nothing, needs a server
     Inspect(OneKey),
     /// Forget what was counted for a key under every rule; needs a server
     ResetAll(OneKey),
@@ -93,10 +93,10 @@ pub(crate) enum Command {
     Limit(LimitCommand),
     /// Try the server
     Ping(BackendArgs),
-    /// Say of servers whether they are fit for limits, and what to do where they are not
+    /// Check whether servers are fit for limits, and print what to change
     #[command(after_help = "Exit code: 0 all is good, 1 there is something to do, 2 error.")]
     Doctor(DoctorArgs),
-    /// Say which rules apply to a request, and count nothing
+    /// Print the rules that apply to a request; counts nothing
     Match(MatchArgs),
     /// Admit a request by all the rules that apply to it, or deny it
     CheckRequest(CheckRequest),

@@ -10,6 +10,7 @@ use crate::backend::BackendArgs;
 use crate::outcome::{CommandError, ExitStatus};
 use crate::show;
 use crate::source::RulesArgs;
+use crate::stderr::show_warnings;
 
 /// A request.
 #[derive(Debug, ClapArgs)]
@@ -91,6 +92,7 @@ pub(crate) fn matching(args: &MatchArgs, out: &mut impl Write) -> Result<ExitSta
 pub(crate) fn check(args: &CheckRequest, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     // What matches and what is decided are to be of the same rules.
     let limiter = args.backend.limiter(args.request.rules.load()?)?;
+    show_warnings();
     let request = args.request.request();
     if args.explain {
         show_explanations(out, &limiter.explain_request(&request)?, args.request.json)?;

@@ -1,6 +1,6 @@
 //! Whether servers are fit for limits: each line is good, or says what to do.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::io::Write;
@@ -17,6 +17,8 @@ use crate::source::load;
 
 /// So often a round trip, and a script, is measured; the shortest counts.
 const ROUNDS: usize = 20;
+/// From here on what a server may keep is nearly full.
+const FULL: f64 = 0.9;
 /// From here on callers notice a round trip.
 const SLOW: Duration = Duration::from_millis(5);
 /// From here on the windows of a calendar, and tokens of other systems, begin visibly late.
@@ -53,6 +55,11 @@ impl<W: Write> Report<'_, W> {
         Ok(writeln!(self.out, "  ok     {what}: {found}")?)
     }
 
+    /// What could not be looked at, which is no fault.
+    fn note(&mut self, what: &str, found: impl Display) -> Result<(), CommandError> {
+        Ok(writeln!(self.out, "  note   {what}: {found}")?)
+    }
+
     fn bad(&mut self, what: &str, found: impl Display, to_do: &str) -> Result<(), CommandError> {
         self.is_good = false;
         Ok(writeln!(self.out, "  to do  {what}: {found}; {to_do}")?)
@@ -70,6 +77,10 @@ pub(crate) fn doctor(args: &DoctorArgs, out: &mut impl Write) -> Result<ExitStat
     let mut report = Report { out, is_good: true };
     if let Some(rules) = &args.rules {
         rules_of(rules, &mut report)?;
+    }
+    let mut names = HashSet::new();
+    if let Some((twice, _)) = args.regions.iter().find(|(name, _)| !names.insert(name)) {
+        return Err(CommandError::Other(format!("--region {twice} is there twice: each region has one URL")));
     }
     let mut known = HashMap::new();
     if args.regions.is_empty() {
@@ -118,17 +129,33 @@ fn server(
         Ok(Some(_)) => {}
         Ok(None) => return Ok(None),
         Err(error) => {
-            let to_do = "allow EVAL, EVALSHA, TIME and INFO (sluicegate rules acl prints what rules need)";
-            report.bad("script", error, to_do)?;
+            let is_lacking_rights = error.message().contains("rules acl");
+            let rights = "allow EVAL, EVALSHA and TIME (sluicegate rules acl prints what rules need)";
+            let server =
+                "limits need a server that runs scripts; of a Cluster the URL begins with redis-cluster://";
+            report.bad("script", error, if is_lacking_rights { rights } else { server })?;
             return Ok(None);
         }
     }
     let (took, examined) = least(|| examine(limiter))?;
     if let Some(examined) = examined {
         report.good("script", format!("{} longer than a ping", about(took.saturating_sub(trip))))?;
+        clock(&examined, report)?;
+        if examined.info.is_empty() {
+            let unknown =
+                "INFO is not allowed (+info): version, role, replicas, memory and eviction are not known";
+            report.note("server", unknown)?;
+            return Ok(None);
+        }
         return described(&examined, report).map(Some);
     }
     Ok(None)
+}
+
+fn clock(examined: &Examined, report: &mut Report<'_, impl Write>) -> Result<(), CommandError> {
+    let ahead_ms = examined.clock_ahead_us.unsigned_abs() / 1_000;
+    let far = (ahead_ms >= CLOCK_MS).then_some("synchronize the clocks (NTP): limits go by the server's");
+    report.judge("clock", format!("{ahead_ms} ms from that of this machine"), far)
 }
 
 /// The shortest of several, and what it answered.
@@ -164,16 +191,16 @@ fn described(examined: &Examined, report: &mut Report<'_, impl Write>) -> Result
     )?;
     report.good("replicas", of("connected_slaves"))?;
     let (most, policy) = (of("maxmemory_human"), of("maxmemory_policy"));
-    let bound = if of("maxmemory") == "0" { "no bound".to_owned() } else { format!("{most} at most") };
-    report.good("memory", format!("{}, {bound}", of("used_memory_human")))?;
-    let evicts = policy != "noeviction" && of("maxmemory") != "0";
+    let bytes = |name: &str| of(name).parse::<f64>().unwrap_or(0.0);
+    let bound = if bytes("maxmemory") == 0.0 { "no bound".to_owned() } else { format!("{most} at most") };
+    let evicts = policy != "noeviction" && bytes("maxmemory") != 0.0;
+    let is_full = bytes("maxmemory") > 0.0 && bytes("used_memory") >= bytes("maxmemory") * FULL && !evicts;
+    let to_do = is_full.then_some("raise maxmemory: a full server refuses to count (OOM)");
+    report.judge("memory", format!("{}, {bound}", of("used_memory_human")), to_do)?;
     report.judge(
         "eviction",
         policy,
         evicts.then_some("set maxmemory-policy noeviction: what is evicted is not counted"),
     )?;
-    let ahead_ms = examined.clock_ahead_us.unsigned_abs() / 1_000;
-    let far = (ahead_ms >= CLOCK_MS).then_some("synchronize the clocks (NTP): limits go by the server's");
-    report.judge("clock", format!("{ahead_ms} ms from that of this machine"), far)?;
     Ok(of("run_id").to_owned())
 }

@@ -118,7 +118,9 @@ impl Updates {
         let refused: Vec<_> = effect.refused.iter().map(|refusal| self.message(refusal)).collect();
         let before = self.current.load_full();
         let uncopied = self.note(&book, effect.changed, &refused, reachable);
-        for what in refused {
+        let unusable = self.unusable(&book);
+        // Where nothing was ever good, who opens the source gets that as an error.
+        for what in refused.iter().filter(|_| unusable.is_none()) {
             log::warn!("rules refused: {what}");
         }
         if let Some(what) = uncopied {
@@ -127,7 +129,6 @@ impl Updates {
         for what in lost::warnings(&before, &self.current.load()) {
             log::warn!("rules: {}: {what}", self.name);
         }
-        let unusable = self.unusable(&book);
         self.state.lock().first(unusable.map_or(Ok(()), Err));
     }
 

@@ -1,4 +1,4 @@
--- Ends a reservation and charges what was used, or lets its lease begin anew. Answers 1 when it was held wherever it
+-- Ends a reservation and charges what was used, or renews its lease. Answers 1 when it was held wherever it
 -- should be, 0 when it was not, -1 when a limit would be overdrawn by more than 2^53: then nothing is done.
 --
 -- First one limit, whose reservation is held, of which no lease has ended, and which has room for all: nearly every call.

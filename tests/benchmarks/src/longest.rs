@@ -93,7 +93,7 @@ impl Bench {
     fn hold(&self, held: usize) -> Result<()> {
         let cost = CheckOptions::new().cost(ENTRIES / HELD as u64);
         for _ in 0..held {
-            if !self.limiter.reserve_with("r", "k", cost.clone())?.allowed {
+            if !self.limiter.reserve_with("r", "k", cost)?.allowed {
                 return Err("a reservation was denied".into());
             }
         }

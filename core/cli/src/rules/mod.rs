@@ -21,7 +21,7 @@ use crate::outcome::{CommandError, ExitStatus};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RulesCommand {
-    /// Say whether rules are valid, and what is wrong with those that are not
+    /// Check rules, and print what is wrong with them
     Validate {
         /// Sources: files, zookeeper://host1:port1,host2:port2/path, or JSON
         #[arg(required = true, value_name = "SOURCE")]
@@ -37,7 +37,7 @@ pub(crate) enum RulesCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Say what differs between two sources
+    /// Print what differs between two sources
     #[command(after_help = "Exit code: 0 the same, 1 different, 2 error.")]
     Diff {
         /// Source of the old rules: a file, zookeeper://host1:port1,host2:port2/path, or JSON

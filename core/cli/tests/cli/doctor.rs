@@ -50,9 +50,25 @@ fn a_user_who_may_not_ask_is_told_what_to_allow() {
     let user = ["SETUSER", "u", "on", ">p", "~*", "+ping", "+hello", "+eval", "+evalsha", "+time", "+client"];
     redis::cmd("ACL").arg(&user).exec(&mut redis.client().unwrap()).unwrap();
     let url = format!("redis://u:p@127.0.0.1:{}", redis.port());
+    let (_, out, _) = outcome(&["doctor", "--url", &url]);
+    // No rule needs INFO: to allow what rules need is enough.
+    assert_eq!(
+        (lines(&out, "note   server: INFO is not allowed").len(), lines(&out, "to do  s").len()),
+        (1, 0),
+        "{out}"
+    );
+    redis::cmd("ACL").arg(&["SETUSER", "u", "-eval", "-evalsha"]).exec(&mut redis.client().unwrap()).unwrap();
     let (code, out, _) = outcome(&["doctor", "--url", &url]);
     let said = lines(&out, "to do  script: ");
-    assert!(code == 1 && said.len() == 1 && said[0].contains("INFO"), "{out}");
+    assert!(code == 1 && said.len() == 1 && said[0].contains("allow EVAL"), "{out}");
+}
+
+#[test]
+fn a_full_server_is_not_fit() {
+    let redis = Redis::start().unwrap();
+    redis::cmd("CONFIG").arg("SET").arg("maxmemory").arg("1mb").exec(&mut redis.client().unwrap()).unwrap();
+    let (code, out, _) = outcome(&["doctor", "--url", redis.url()]);
+    assert_eq!((code, lines(&out, "to do  memory: ").len()), (1, 1), "{out}");
 }
 
 #[test]
@@ -69,6 +85,8 @@ fn regions_need_servers_of_their_own() {
         (1, 1),
         "{out}"
     );
+    let (code, _, err) = outcome(&["doctor", "--region", &eu, "--region", &again.replace("ap=", "eu=")]);
+    assert!(code == 2 && err.contains("--region eu is there twice"), "{err}");
     let (code, _, err) = outcome(&["doctor", "--region", "eu"]);
     assert!(code == 2 && err.contains("NAME=URL"), "{err}");
 }

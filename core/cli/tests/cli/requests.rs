@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sluicegate_test_servers::Redis;
 
-use crate::{file, run, stderr, stdout, without_times};
+use crate::{file, outcome, run, stderr, stdout, without_times};
 
 /// A file of rules that requests choose.
 fn request_rules(name: &str) -> String {
@@ -66,6 +66,9 @@ fn a_request_is_decided_by_all_rules_that_apply() {
     assert_eq!((denied.0, &decision["rule"], &decision["allowed"]), (1, &"tenant".into(), &false.into()));
     assert_eq!(decision["parts"][1]["key"], "alice");
     assert_eq!(check(&["--method", "PUT"]), (0, "no rule applies\nadmitted".to_owned()));
+    let of_addresses = r#"[{"rule_id": "a", "rate": "1/s", "identifier_type": "ip_address", "match": {}}]"#;
+    let (_, _, err) = outcome(&["check-request", of_addresses, "--url", redis.url(), "--path", "/"]);
+    assert!(err.contains("without the client's address"), "{err}");
 }
 
 #[test]
