@@ -79,6 +79,7 @@ fn units(value: &Object<'_>, name: &str) -> PyResult<u64> {
 
 /// A number of 64 bits; `right` says what is in range.
 pub(crate) fn whole(value: &Object<'_>, name: &str, right: &str) -> PyResult<u64> {
+    no_bool(value, name, "an int")?;
     value.extract().map_err(|error: PyErr| {
         let py = value.py();
         if error.is_instance_of::<PyOverflowError>(py) {
@@ -153,12 +154,18 @@ fn number<'py, T: FromPyObjectOwned<'py, Error = PyErr> + Copy>(
     expected: &str,
     range: RangeInclusive<T>,
 ) -> PyResult<T> {
+    no_bool(value, name, expected)?;
     match value.extract::<T>() {
         Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
             Ok(if value.lt(0)? { *range.start() } else { *range.end() })
         }
         number => number.map_err(|error| named(error, name, expected, value)),
     }
+}
+
+/// Refuses a `bool`, which Python takes for a number: who passes one has mixed up arguments.
+fn no_bool(value: &Object<'_>, name: &str, expected: &str) -> PyResult<()> {
+    if value.is_instance_of::<PyBool>() { Err(wrong_type(name, expected, value)) } else { Ok(()) }
 }
 
 /// True or false, and nothing that is merely taken for it.
@@ -224,7 +231,7 @@ impl<'py> FromPyObject<'_, 'py> for Name<'py> {
     }
 }
 
-/// Whether it is an `int`, and no `bool`: who passes that has mixed up arguments.
+/// Whether it is an `int`, and no `bool`.
 fn is_int(value: &Object<'_>) -> bool {
     value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>()
 }
