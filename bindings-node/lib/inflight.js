@@ -7,10 +7,8 @@
 
 const { carrierOf, onceGone } = require('./connections.js');
 const { errorOf } = require('./error.js');
+const { LONGEST, RETRY_PART } = require('./renewing.js');
 const { leaseOf } = require('./reservation.js');
-
-/** No timer of Node waits longer. */
-const LONGEST = 2 ** 31 - 1;
 
 /**
  * Renews what is held at half its lease, and commits it as it was reserved when the response is over: it was sent, or the
@@ -34,24 +32,27 @@ function holdDuring(held, request, response, { maxLeaseSeconds, log, warn, isKep
     isOver = true;
     if (leaseOf(held) !== undefined) ended(held, isKept, warn).catch((error) => log(error));
   };
-  const renewLater = () => {
-    timer = setTimeout(renew, Math.min((leaseOf(held) ?? 0) / 2, LONGEST)).unref();
+  const renewLater = (part) => {
+    timer = setTimeout(renew, Math.min((leaseOf(held) ?? 0) * part, LONGEST)).unref();
   };
   const renew = async () => {
     if (leaseOf(held) === undefined) return;
     if (performance.now() - began >= maxLeaseSeconds * 1000) return warn(tooLong(maxLeaseSeconds));
     let isHeld = true;
+    let part = 1 / 2;
     try {
       isHeld = await held.renew();
     } catch (error) {
       log(error);
+      isHeld = error.code !== 'Closed';
+      part = RETRY_PART;
     }
-    if (isHeld && !isOver) renewLater();
+    if (isHeld && !isOver) renewLater(part);
   };
   const carrier = carrierOf(request, response);
   // The client may have hung up while the limiter was asked.
   if (carrier.destroyed || response.destroyed) return end();
-  renewLater();
+  renewLater(1 / 2);
   forget = onceGone(carrier, end);
   response.once('finish', end);
   response.once('close', end);

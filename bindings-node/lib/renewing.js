@@ -53,4 +53,4 @@ async function renew(renewal) {
   }
 }
 
-module.exports = { keepRenewed };
+module.exports = { LONGEST, RETRY_PART, keepRenewed };

@@ -6,12 +6,14 @@ const assert = require('node:assert/strict');
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
 const { mkdtempSync, rmSync } = require('node:fs');
+const { createServer: serve } = require('node:http');
 const { connect, createServer } = require('node:net');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { after, afterEach, before, beforeEach, test } = require('node:test');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { Worker } = require('node:worker_threads');
+const { rateLimit } = require('../lib/express.js');
 const { RateLimiter } = require('../lib/index.js');
 
 const RULES = [{ rule_id: 'ten', algorithm: 'fixed_window', limit: 10, window_size_seconds: 3600 }];
@@ -198,4 +200,31 @@ test('threads end at any time, whatever their sockets do', async () => {
   }
   server.kill('SIGCONT');
   await recover();
+});
+
+test('a renewal for a request that fails is tried again in time', async (t) => {
+  const rules = [{ rule_id: 'jobs', algorithm: 'concurrency', limit: 1, lease_seconds: 6, identifier_type: 'global', match: {} }];
+  const own = await RateLimiter.connect(url(), { rules, responseTimeoutMs: RESPONSE_TIMEOUT });
+  t.after(() => own.close());
+  const failures = [];
+  const limit = rateLimit(own, { log: (error) => failures.push(error.code) });
+  let finish;
+  const until = new Promise((done) => (finish = done));
+  const web = serve((request, response) => limit(request, response, () => until.then(() => response.end('done'))));
+  web.listen(0, '127.0.0.1');
+  await once(web, 'listening');
+  t.after(() => web.close());
+
+  const answer = fetch(`http://127.0.0.1:${web.address().port}/`);
+  await sleep(2500);
+  // Renewals fail at half of the lease, after 3 s. Another half would be too late.
+  await command('CONFIG SET maxmemory 1');
+  await sleep(1100);
+  await command('CONFIG SET maxmemory 0');
+  await sleep(3400);
+  const { remaining } = await own.peek('jobs', 'global');
+  finish();
+  assert.equal((await answer).status, 200);
+  assert.equal(remaining, 0);
+  assert.deepEqual([...new Set(failures)], ['Server']);
 });
