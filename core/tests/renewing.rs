@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use sluicegate::{AsyncRateLimiter, Builder, ErrorKind, RateLimiter, Rules, Usage};
 
-const LEASE: Duration = Duration::from_millis(200);
+const LEASE: Duration = Duration::from_secs(1);
 
 fn builder() -> Builder {
-    let rules = r#"[{"rule_id": "jobs", "algorithm": "concurrency", "limit": 1, "lease_seconds": 0.2}]"#;
+    let rules = r#"[{"rule_id": "jobs", "algorithm": "concurrency", "limit": 1, "lease_seconds": 1}]"#;
     RateLimiter::builder("memory://").rules(Rules::from_json(rules).unwrap())
 }
 

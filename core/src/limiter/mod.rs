@@ -39,5 +39,7 @@ pub use blocking::RateLimiter;
 pub use builder::Builder;
 #[cfg(feature = "internal")]
 pub use examining::Examined;
+#[cfg(feature = "tower")]
+pub(crate) use renewing::RETRY_PART;
 #[cfg(feature = "bridge")]
 pub(crate) use sleeper::Sleeper;

@@ -8,12 +8,12 @@ use std::time::Duration;
 use super::backend::Limiter;
 use super::driver::Driver;
 use super::{AsyncRateLimiter, RateLimiter};
-use crate::error::{Error, Result};
+use crate::error::{ErrorKind, Result};
 use crate::plan::Plan;
 use crate::reservation::{ReservationRef, Usage};
 
 /// A failed renewal is tried again after this part of the lease, to be in time more than once.
-const RETRY_PART: u32 = 8;
+pub(crate) const RETRY_PART: u32 = 8;
 
 impl RateLimiter {
     /// Runs `work` on this thread, and renews a reservation in the background meanwhile, at half its lease: a job that takes
@@ -49,9 +49,10 @@ impl RateLimiter {
         let (working, ended) = channel::<()>();
         thread::scope(|scope| {
             scope.spawn(move || {
+                let mut renewals = Renewals { lease, has_failed: false };
                 let mut pause = lease / 2;
                 while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
-                    match next_pause(self.renew(reservation), lease) {
+                    match renewals.next_pause(self.renew(reservation)) {
                         Some(next) => pause = next,
                         None => return,
                     }
@@ -81,10 +82,11 @@ impl AsyncRateLimiter {
         let reservation = reservation.into();
         let Some(lease) = self.limiter.lease_of(&reservation)? else { return Ok(work.await) };
         let renewing = async {
+            let mut renewals = Renewals { lease, has_failed: false };
             let mut pause = lease / 2;
             loop {
                 tokio::time::sleep(pause).await;
-                match next_pause(self.renew(reservation).await, lease) {
+                match renewals.next_pause(self.renew(reservation).await) {
                     Some(next) => pause = next,
                     None => return std::future::pending::<()>().await,
                 }
@@ -99,28 +101,36 @@ impl AsyncRateLimiter {
     }
 }
 
-/// How long to wait until the next renewal; `None` where there is nothing to renew any more.
-fn next_pause(renewed: Result<bool>, lease: Duration) -> Option<Duration> {
-    match renewed {
-        Ok(true) => Some(lease / 2),
-        Ok(false) => {
-            log::warn!(
-                "a reservation is renewed no longer: its lease of {} s had ended, or it was ended elsewhere; others may run at \
-                 the same time",
-                lease.as_secs_f64()
-            );
-            None
-        }
-        Err(error) => {
-            warn_failed(&error);
-            Some(lease / RETRY_PART)
-        }
-    }
+/// The renewals of one reservation.
+struct Renewals {
+    lease: Duration,
+    /// Whether the last one failed, which was said then.
+    has_failed: bool,
 }
 
-#[cold]
-fn warn_failed(error: &Error) {
-    log::warn!("a reservation could not be renewed: {error}");
+impl Renewals {
+    /// How long to wait until the next renewal; `None` where there is nothing to renew any more.
+    fn next_pause(&mut self, renewed: Result<bool>) -> Option<Duration> {
+        let has_failed = std::mem::replace(&mut self.has_failed, renewed.is_err());
+        match renewed {
+            Ok(true) => Some(self.lease / 2),
+            Ok(false) => {
+                log::warn!(
+                    "a reservation is renewed no longer: its lease of {} s had ended, or it was ended elsewhere; others may run \
+                     at the same time",
+                    self.lease.as_secs_f64()
+                );
+                None
+            }
+            Err(error) if error.kind() == ErrorKind::Closed => None,
+            Err(error) => {
+                if !has_failed {
+                    log::warn!("a reservation could not be renewed, and is tried again: {error}");
+                }
+                Some(self.lease / RETRY_PART)
+            }
+        }
+    }
 }
 
 impl<D: Driver> Limiter<D> {

@@ -11,7 +11,9 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::{AsyncRateLimiter, Reservation, Usage};
+use super::seldom::Seldom;
+use crate::limiter::RETRY_PART;
+use crate::{AsyncRateLimiter, ErrorKind, Reservation, Usage};
 
 /// What is held for one request: renewed at half its lease, and committed as it was reserved when this is dropped, unless
 /// the application has ended it.
@@ -31,7 +33,7 @@ impl Flight {
     ) -> Option<Self> {
         let lease = reservation.lease()?;
         let runtime = Handle::try_current().ok();
-        let renewing = renew(Arc::clone(&limiter), Arc::clone(&reservation), lease / 2, most);
+        let renewing = renew(Arc::clone(&limiter), Arc::clone(&reservation), lease, most);
         let renewal = runtime.as_ref().map(|runtime| runtime.spawn(renewing).abort_handle());
         Some(Self { limiter, reservation, runtime, renewal })
     }
@@ -41,10 +43,11 @@ impl Flight {
 async fn renew(
     limiter: Arc<AsyncRateLimiter>,
     reservation: Arc<Reservation>,
-    pause: Duration,
+    lease: Duration,
     most: Duration,
 ) {
-    let began = Instant::now();
+    static FAILED: Seldom = Seldom::new();
+    let (began, mut pause) = (Instant::now(), lease / 2);
     loop {
         tokio::time::sleep(pause).await;
         if reservation.is_over() {
@@ -59,9 +62,13 @@ async fn renew(
             return;
         }
         match limiter.renew(&*reservation).await {
-            Ok(true) => {}
+            Ok(true) => pause = lease / 2,
             Ok(false) => return,
-            Err(error) => log::warn!("what was reserved for a request could not be renewed: {error}"),
+            Err(error) if error.kind() == ErrorKind::Closed => return,
+            Err(error) => {
+                pause = lease / RETRY_PART;
+                FAILED.warn(format_args!("what was reserved for a request could not be renewed: {error}"));
+            }
         }
     }
 }
@@ -77,7 +84,10 @@ impl Drop for Flight {
         let (limiter, reservation) = (Arc::clone(&self.limiter), Arc::clone(&self.reservation));
         let mut ending = Box::pin(async move {
             if let Err(error) = limiter.commit(&*reservation, Usage::AsReserved).await {
-                log::warn!("what was reserved for a request is held until its lease ends: {error}");
+                static HELD: Seldom = Seldom::new();
+                HELD.warn(format_args!(
+                    "what was reserved for a request is held until its lease ends: {error}"
+                ));
             }
         });
         // Sent before the last byte of the response: the client's next request is to find the place free.

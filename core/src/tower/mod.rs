@@ -60,6 +60,7 @@
 
 mod flight;
 mod layer;
+mod seldom;
 mod service;
 
 pub use flight::ResponseBody;

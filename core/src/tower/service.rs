@@ -13,6 +13,7 @@ use tower_service::Service;
 
 use super::flight::{Flight, ResponseBody};
 use super::layer::{OnError, RateLimitLayer};
+use super::seldom::Seldom;
 use crate::http::Problem;
 use crate::{Decision, Error, ErrorKind};
 
@@ -110,11 +111,13 @@ fn log_shadow(decision: &Decision) {
 fn undecided(error: &Error, on_error: OnError) -> LimitOutcome {
     match on_error {
         OnError::Admit => {
-            log::warn!("request admitted (fail open): {error}");
+            static ADMITTED: Seldom = Seldom::new();
+            ADMITTED.warn(format_args!("request admitted (fail open): {error}"));
             LimitOutcome::Admit(HeaderMap::new(), None)
         }
         OnError::Deny => {
-            log::warn!("request denied (fail closed): {error}");
+            static DENIED: Seldom = Seldom::new();
+            DENIED.warn(format_args!("request denied (fail closed): {error}"));
             LimitOutcome::Answer(Problem::undecided())
         }
     }
