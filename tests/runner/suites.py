@@ -90,5 +90,6 @@ NIGHTLY = [
     *map(package, KINDS),
     suite("packages", of_runner, "tests/packages/run", "--all", after=PACKAGES, most=3600),
     suite("fuzz", of_cargo, "tests/fuzz/run", FUZZ_SECONDS["nightly"], after=("compile",), most=3600),
+    suite("Flask-Limiter", of_runner, "bindings-python/tests/suites/run", after=("programs", "package wheel")),
     Job("servers", ["tests/matrix/run"], "debug", of_runner, ("compile",), 3600),
 ]

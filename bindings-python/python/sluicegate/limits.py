@@ -56,6 +56,11 @@ class SluicegateStorage(Storage, MovingWindowSupport, SlidingWindowCounterSuppor
         """What calls may raise."""
         return SluicegateError
 
+    @property
+    def storage(self) -> Any:
+        """What the command `flask limiter config` shows."""
+        return self._counts.limiter
+
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
         """Counts, in a window that begins with its first call, and answers the count."""
         count: int = blocking(self._counts.incr(key, expiry, amount))
