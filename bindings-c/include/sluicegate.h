@@ -43,7 +43,7 @@
 
 /* The defaults: how the structs begin that state their size. */
 #define SLUICEGATE_OPTIONS_INIT \
-    {sizeof(sluicegate_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL}
+    {sizeof(sluicegate_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0}
 #define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL, 0, NULL, 0}
 #define SLUICEGATE_REQUEST_INIT \
     {sizeof(sluicegate_request), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0}
@@ -194,6 +194,10 @@ typedef struct {
     /// The part of every limit that each region has while it cannot reach the region in charge of a key, by
     /// its name: above 0, and 1 together at most. Each has 1 of a limit at least. Default: equal parts.
     const char *region_parts;
+    /// The part of every limit that this limiter may use, on the server too: above 0 and 1 at most. A limit
+    /// is multiplied by it and rounded down; a rule of which less than 1 is left is refused. For limiters
+    /// with a Redis each: where their shares add up to 1, they keep the limit together. Default: 1.
+    double share;
 } sluicegate_options;
 
 /// Receives a warning, a text of one line that lives until it returns; `context` is what came with it. Any thread may call
@@ -505,6 +509,13 @@ sluicegate_status sluicegate_rules_status(const sluicegate_limiter *limiter,
 sluicegate_status sluicegate_add_rules(const sluicegate_limiter *limiter,
                                        const char *rules,
                                        sluicegate_error *error);
+
+/// Changes how many processes share the limits while no server decides, as the option `instances` says at the start: for
+/// fleets that grow and shrink. Takes effect with the next call that falls back. Does no I/O.
+/// SLUICEGATE_INVALID_ARGUMENT: 0, or more than 1,000,000.
+sluicegate_status sluicegate_set_instances(const sluicegate_limiter *limiter,
+                                           uint32_t instances,
+                                           sluicegate_error *error);
 
 /// What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4): decisions by rule,
 /// result and who decided, their cost, errors by kind, how long servers took to answer, the circuit breaker of each

@@ -22,6 +22,14 @@ pub(crate) trait Argument<'a> {
 }
 
 /// The bounds of numbers are known where they are used.
+impl Argument<'_> for u32 {
+    type Received = Self;
+
+    unsafe fn receive(self, _: &'static str) -> Result<Self, Failure> {
+        Ok(self)
+    }
+}
+
 impl Argument<'_> for u64 {
     type Received = Self;
 

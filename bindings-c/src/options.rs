@@ -68,6 +68,10 @@ pub struct Options {
     /// The part of every limit that each region has while it cannot reach the region in charge of a key, by
     /// its name: above 0, and 1 together at most. Each has 1 of a limit at least. Default: equal parts.
     pub region_parts: *const c_char,
+    /// The part of every limit that this limiter may use, on the server too: above 0 and 1 at most. A limit
+    /// is multiplied by it and rounded down; a rule of which less than 1 is left is refused. For limiters
+    /// with a Redis each: where their shares add up to 1, they keep the limit together. Default: 1.
+    pub share: f64,
 }
 
 impl Default for Options {
@@ -92,6 +96,7 @@ impl Default for Options {
             regions: null(),
             region: null(),
             region_parts: null(),
+            share: 0.0,
         }
     }
 }
@@ -117,6 +122,7 @@ unsafe impl Growing for Options {
         offset_of!(Self, regions),
         offset_of!(Self, region),
         offset_of!(Self, region_parts),
+        offset_of!(Self, share),
         size_of::<Self>(),
     ];
 }
@@ -201,6 +207,9 @@ impl<'a> Argument<'a> for *const Options {
             }
             if let Some(text) = optional_text(options.region_parts, "options.region_parts")? {
                 given.push(("region_parts", OptionValue::Object(text.into())));
+            }
+            if options.share != 0.0 {
+                given.push(("share", OptionValue::Part(options.share)));
             }
         }
         Ok(Given(given))

@@ -113,6 +113,15 @@ export! {
 }
 
 export! {
+    /// Changes how many processes share the limits while no server decides, as the option `instances` says at the start: for
+    /// fleets that grow and shrink. Takes effect with the next call that falls back. Does no I/O.
+    /// SLUICEGATE_INVALID_ARGUMENT: 0, or more than 1,000,000.
+    fn sluicegate_set_instances(limiter: *const Limiter, instances: u32) {
+        Ok(limiter.0.set_instances(instances)?)
+    }
+}
+
+export! {
     /// What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4): decisions by rule,
     /// result and who decided, their cost, errors by kind, how long servers took to answer, the circuit breaker of each
     /// server, the version of the rules. Does no I/O. No key is part of it. `text` is called once, with the content type of

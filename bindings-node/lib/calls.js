@@ -353,6 +353,11 @@ class Caller {
     if (failure) throw errorOf(failure);
   }
 
+  setInstances(instances) {
+    const failure = this.#native.setInstances(instances);
+    if (failure) throw errorOf(failure);
+  }
+
   prometheus() {
     return this.#native.prometheus();
   }

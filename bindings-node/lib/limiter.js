@@ -9,7 +9,7 @@
  * @import { Reservation } from './reservation.js'
  */
 
-const { KNOWN, callOptions } = require('./arguments.js');
+const { KNOWN, callOptions, number } = require('./arguments.js');
 const { Caller } = require('./calls.js');
 const { endingCall } = require('./ending.js');
 const { Call, OP } = require('./mailbox.js');
@@ -340,6 +340,18 @@ class RateLimiter {
    */
   addRules(rules) {
     this.#caller.addRules(rulesJson(rules));
+  }
+
+  /**
+   * Changes how many processes share the limits while no server decides, as the option `instances` says at the start: for
+   * fleets that grow and shrink. Takes effect with the next call that falls back. Does no I/O. Throws `InvalidArgument` for 0,
+   * and for more than 1,000,000.
+   *
+   * @param {number} instances How many processes there are.
+   * @returns {void}
+   */
+  setInstances(instances) {
+    this.#caller.setInstances(number('instances', instances));
   }
 
   /**

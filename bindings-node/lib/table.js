@@ -50,6 +50,9 @@
  * @property {Readonly<Record<string, number>> | undefined} [regionParts] The part of every limit that each region has
  *   while it cannot reach the region in charge of a key, by its name: above 0, and 1 together at most. Each has 1 of a
  *   limit at least. Default: equal parts.
+ * @property {number | undefined} [share] The part of every limit that this limiter may use, on the server too: above 0
+ *   and 1 at most. A limit is multiplied by it and rounded down; a rule of which less than 1 is left is refused. For
+ *   limiters with a Redis each: where their shares add up to 1, they keep the limit together. Default: 1.
  */
 
 /** Of every option its name in core and the kind of its value, by its name here. */
@@ -72,6 +75,7 @@ const OPTIONS = {
   regions: ['regions', 'object'],
   region: ['region', 'text'],
   regionParts: ['region_parts', 'object'],
+  share: ['share', 'number'],
 };
 
 module.exports = { OPTIONS };

@@ -143,6 +143,15 @@ impl NativeLimiter {
         Ok(added.err().as_ref().map(Failure::from))
     }
 
+    /// Changes how many processes share the limits while no server decides; answers what is wrong with it.
+    #[napi(catch_unwind)]
+    pub fn set_instances(&self, instances: f64) -> Result<Option<Failure>> {
+        let limiter = self.limiter()?;
+        // What is no whole number, or below 1, is refused as 0 is.
+        let whole = if instances.fract() == 0.0 { instances as u32 } else { 0 };
+        Ok(limiter.set_instances(whole).err().as_ref().map(Failure::from))
+    }
+
     /// What is counted, as Prometheus reads it.
     #[napi(catch_unwind)]
     pub fn prometheus(&self) -> Result<String> {

@@ -51,6 +51,7 @@ impl Options {
         for (name, number) in self.number {
             let value = match kind(&name) {
                 Some(OptionKind::Time(_)) => OptionValue::Time(milliseconds(number)),
+                Some(OptionKind::Part(_)) => OptionValue::Part(number),
                 _ => OptionValue::Count(number),
             };
             builder = builder.set(&name, value)?;

@@ -248,6 +248,15 @@ export class RateLimiter implements AsyncDisposable {
         readonly rules: readonly Rule[];
     }): void;
     /**
+     * Changes how many processes share the limits while no server decides, as the option `instances` says at the start: for
+     * fleets that grow and shrink. Takes effect with the next call that falls back. Does no I/O. Throws `InvalidArgument` for 0,
+     * and for more than 1,000,000.
+     *
+     * @param {number} instances How many processes there are.
+     * @returns {void}
+     */
+    setInstances(instances: number): void;
+    /**
      * What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4): decisions by rule,
      * result and who decided, their cost, errors by kind, how long servers took to answer, the circuit breaker of each
      * server, the version of the rules. Does no I/O. No key is part of it.

@@ -103,6 +103,12 @@ export type ConnectOptions = {
      * limit at least. Default: equal parts.
      */
     regionParts?: Readonly<Record<string, number>> | undefined;
+    /**
+     * The part of every limit that this limiter may use, on the server too: above 0
+     * and 1 at most. A limit is multiplied by it and rounded down; a rule of which less than 1 is left is refused. For
+     * limiters with a Redis each: where their shares add up to 1, they keep the limit together. Default: 1.
+     */
+    share?: number | undefined;
 };
 export namespace OPTIONS {
     let connectTimeoutMs: string[];
@@ -123,6 +129,7 @@ export namespace OPTIONS {
     let regions: string[];
     let region: string[];
     let regionParts: string[];
+    let share: string[];
 }
 import type { Rule } from './index.js';
 import type { ManualClock } from './index.js';

@@ -100,6 +100,11 @@ pub(crate) fn count(value: &Object<'_>, name: &str) -> PyResult<f64> {
     Ok(number(value, name, "an int", i64::MIN..=i64::MAX)? as f64)
 }
 
+/// How many processes there are; the limiter refuses what is out of range.
+pub(crate) fn processes(value: &Object<'_>, name: &str) -> PyResult<u32> {
+    number(value, name, "an int", 0..=u32::MAX)
+}
+
 /// How long to open a connection, to wait for an answer or to make a call; the limiter refuses what makes no sense.
 pub(crate) fn timeout(value: &Object<'_>, name: &str) -> PyResult<Duration> {
     let seconds = seconds(value, name)?;
@@ -143,7 +148,7 @@ pub(crate) fn optional_span(value: Optional<'_>, name: &str) -> PyResult<Duratio
     Ok(optional(value, name, span)?.unwrap_or_default())
 }
 
-fn seconds(value: &Object<'_>, name: &str) -> PyResult<f64> {
+pub(crate) fn seconds(value: &Object<'_>, name: &str) -> PyResult<f64> {
     number(value, name, "a float", f64::NEG_INFINITY..=f64::INFINITY)
 }
 

@@ -14,7 +14,7 @@ use sluicegate::bridge::{self, End, Item, KeyRecordChange, Kind, OwnedCall};
 
 use crate::arguments::{
     Given, Key, Object, Optional, Resource, about_key, block, flag, optional_id, optional_span,
-    optional_timeout, requested, span, stored_limit,
+    optional_timeout, processes, requested, span, stored_limit,
 };
 use crate::calls::{Answered, Calls};
 use crate::check;
@@ -210,6 +210,11 @@ impl Bridge {
     fn add_rules(&self, rules: &Bound<'_, PyAny>) -> PyResult<()> {
         let (py, added) = (rules.py(), stated(rules)?);
         self.calls.limiter(py)?.add_rules(&added).map_err(|error| exception(py, &error))
+    }
+
+    fn set_instances(&self, instances: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (py, count) = (instances.py(), processes(instances, "instances")?);
+        self.calls.limiter(py)?.set_instances(count).map_err(|error| exception(py, &error))
     }
 
     fn prometheus(&self, py: Python<'_>) -> PyResult<String> {

@@ -11,7 +11,7 @@ use sluicegate::bridge::{self, End, Form, KeyRecordChange, Kind, Used};
 
 use crate::arguments::{
     Given, Key, Object, Optional, Resource, about_key, block, flag, optional_id, optional_span,
-    optional_timeout, requested, span, stored_limit,
+    optional_timeout, processes, requested, span, stored_limit,
 };
 use crate::check;
 use crate::decision::Decision;
@@ -43,7 +43,7 @@ impl RateLimiter {
             connect_timeout=1.0, response_timeout=0.5, breaker_failures=5, breaker_probe=0.1, tls_ca=None, \
             tls_cert=None, tls_key=None, prefix='sluicegate', fallback='error', instances=1, clock=None, \
             rules_cache=None, identifier_secret=None, max_keys=None, request_id_seconds=60, regions=None, region=None, \
-            region_parts=None)"
+            region_parts=None, share=1.0)"
     )]
     fn new(arguments: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let py = arguments.py();
@@ -333,6 +333,15 @@ impl RateLimiter {
     /// rule is not valid, or a rule in force has its name.
     fn add_rules(&self, rules: &Bound<'_, PyAny>) -> PyResult<()> {
         self.shared.limiter.add_rules(&stated(rules)?).map_err(|error| exception(rules.py(), &error))
+    }
+
+    /// Changes how many processes share the limits while no server decides, as the option `instances` says at the start.
+    ///
+    /// For fleets that grow and shrink. Takes effect with the next call that falls back. Does no I/O. Raises
+    /// InvalidArgumentError for 0, and for more than 1,000,000.
+    fn set_instances(&self, instances: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (py, count) = (instances.py(), processes(instances, "instances")?);
+        self.shared.limiter.set_instances(count).map_err(|error| exception(py, &error))
     }
 
     /// What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4).

@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use redis::Value;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Share};
 use crate::keys::secret::SecretNames;
 use crate::plan::{Form, Op, Plan};
 use crate::request::{Check, CheckOptions};
@@ -123,7 +123,7 @@ fn fuzz_replies() {
         let rule = format!(r#"[{{ "rule_id": "r", {algorithm}, "limit": 5, "window_size_seconds": 60 }}]"#);
         let rule =
             if rule.contains("decay") { rule.replace(r#", "window_size_seconds": 60"#, "") } else { rule };
-        Catalog::new(Rules::from_json(&rule).unwrap(), SecretNames::default())
+        Catalog::new(Rules::from_json(&rule).unwrap(), SecretNames::default(), Share::default())
     };
     let catalogs: Vec<_> = ALGORITHMS.iter().map(rule).collect();
     let wire = CallSettings {

@@ -91,6 +91,8 @@ static void set_options(json_t *vector, sluicegate_options *options) {
             options->breaker_probe_us = number;
         else if (strcmp(name, "fallback") == 0)
             options->fallback = given;
+        else if (strcmp(name, "share") == 0)
+            options->share = json_number_value(value);
         else if (strcmp(name, "request_id_seconds") == 0)
             options->request_id_seconds = number;
         else if (strcmp(name, "region") == 0)

@@ -60,6 +60,7 @@ class AsyncRateLimiter:
         regions: Mapping[str, str] | None = None,
         region: str | None = None,
         region_parts: Mapping[str, float] | None = None,
+        share: float = 1.0,
     ) -> Connecting[AsyncRateLimiter]:
         """Opens a limiter; to be awaited, or entered by `async with`."""
         options = Options(
@@ -83,6 +84,7 @@ class AsyncRateLimiter:
             regions=regions,
             region=region,
             region_parts=region_parts,
+            share=share,
         )
         return Connecting(lambda: AsyncRateLimiter._open(options))
 
@@ -397,6 +399,14 @@ class AsyncRateLimiter:
         a rule is not valid, or a rule in force has its name.
         """
         self._bridge.add_rules(rules)
+
+    def set_instances(self, instances: int) -> None:
+        """Changes how many processes share the limits while no server decides, as the option `instances` says at the start.
+
+        For fleets that grow and shrink. Takes effect with the next call that falls back. Does no I/O. Raises
+        InvalidArgumentError for 0, and for more than 1,000,000.
+        """
+        self._bridge.set_instances(instances)
 
     def prometheus(self) -> str:
         """What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4).

@@ -365,6 +365,7 @@ class RateLimiter:
         regions: Mapping[str, str] | None = None,
         region: str | None = None,
         region_parts: Mapping[str, float] | None = None,
+        share: float = 1.0,
     ) -> RateLimiter: ...
     def check(
         self,
@@ -610,6 +611,13 @@ class RateLimiter:
         a rule is not valid, or a rule in force has its name.
         """
 
+    def set_instances(self, instances: int) -> None:
+        """Changes how many processes share the limits while no server decides, as the option `instances` says at the start.
+
+        For fleets that grow and shrink. Takes effect with the next call that falls back. Does no I/O. Raises
+        InvalidArgumentError for 0, and for more than 1,000,000.
+        """
+
     def prometheus(self) -> str:
         """What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4).
 
@@ -661,6 +669,7 @@ class Options:
         regions: Mapping[str, str] | None = None,
         region: str | None = None,
         region_parts: Mapping[str, float] | None = None,
+        share: float = 1.0,
     ) -> Options: ...
 
 @final
@@ -714,6 +723,7 @@ class Bridge:
         explain: bool,
     ) -> list[RequestMatch]: ...
     def add_rules(self, rules: _StatedRules) -> None: ...
+    def set_instances(self, instances: int) -> None: ...
     def prometheus(self) -> str: ...
     def rules_status(self) -> RulesStatus: ...
     def rules(self) -> list[Rule]: ...

@@ -1,6 +1,8 @@
 //! The rules, made ready for deciding.
 
+mod amount;
 mod beside;
+mod share;
 mod suffix;
 
 use std::borrow::Cow;
@@ -18,10 +20,12 @@ use crate::matching::Matcher;
 use crate::metrics::RuleCounters;
 use crate::request::{Check, CheckOptions};
 use crate::rules::{
-    Algorithm, Identifier, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, MAX_WINDOW_US, Rule, RuleId, Rules, Scope,
+    Algorithm, Identifier, Limit, MAX_BURST, MAX_LOG, MAX_WINDOW_US, Rule, RuleId, Rules, Scope,
 };
 use crate::text::words::quote;
+use amount::refusal;
 pub(crate) use beside::{Holds, KeyRecordPolicy, LimitNumber, SHARD_SHIFT};
+pub(crate) use share::Share;
 use suffix::suffix;
 
 /// So many names are compared sooner than one is hashed.
@@ -39,6 +43,8 @@ pub(crate) struct Catalog {
     matcher: Matcher,
     numbers: RandomState,
     secrets: SecretNames,
+    /// The part of every limit that this limiter may use.
+    share: Share,
 }
 
 /// A rule with the policies of its limits.
@@ -64,6 +70,8 @@ pub(crate) struct ReadyRule {
     resource_addresses: Option<AddressKeys>,
     /// What is counted of it, also under earlier catalogs.
     pub(crate) counters: Arc<RuleCounters>,
+    /// The part of every limit that this limiter may use; `rule` and `limits` are by this part.
+    share: Share,
 }
 
 /// A limit with its policy.
@@ -79,8 +87,9 @@ pub(crate) struct ReadyLimit {
 }
 
 impl Catalog {
-    pub(crate) fn new(rules: Rules, secrets: SecretNames) -> Self {
-        Self::build((rules, Rules::default()), RandomState::new(), secrets, |_| None)
+    /// What is too little of a `share` has been [refused](Share::validate).
+    pub(crate) fn new(rules: Rules, secrets: SecretNames, share: Share) -> Self {
+        Self::build((rules, Rules::default()), RandomState::new(), (secrets, share), |_| None)
     }
 
     /// The catalog that takes the place of this one when the source holds other rules.
@@ -97,26 +106,29 @@ impl Catalog {
             let what = format!("add_rules: rule {}: the name is taken", quote(&taken.id));
             return Err(Error::new(ErrorKind::InvalidRule, what));
         }
+        self.share.validate(more)?;
         Ok(self.replaced(self.rules.and(more), self.added.and(more)))
     }
 
     fn replaced(&self, rules: Rules, added: Rules) -> Self {
         let counters = |id: &str| self.find(id).ok().map(|rule| Arc::clone(&rule.counters));
-        let built = Self::build((rules, added), self.numbers.clone(), self.secrets.clone(), counters);
+        let settings = (self.secrets.clone(), self.share);
+        let built = Self::build((rules, added), self.numbers.clone(), settings, counters);
         Self { matcher: built.matcher.after(&self.matcher), ..built }
     }
 
     fn build(
         (rules, added): (Rules, Rules),
         numbers: RandomState,
-        secrets: SecretNames,
+        (secrets, share): (SecretNames, Share),
         counters: impl Fn(&str) -> Option<Arc<RuleCounters>>,
     ) -> Self {
-        let ready =
-            rules.iter().map(|rule| ReadyRule::new(rule, &numbers, counters(&rule.id).unwrap_or_default()));
+        let ready = rules
+            .iter()
+            .map(|rule| ReadyRule::new(rule, share, &numbers, counters(&rule.id).unwrap_or_default()));
         let ready = ready.collect();
         let places = rules.iter().enumerate().map(|(place, rule)| (rule.id.clone(), place)).collect();
-        Self { ready, places, matcher: Matcher::new(&rules), rules, added, numbers, secrets }
+        Self { ready, places, matcher: Matcher::new(&rules), rules, added, numbers, secrets, share }
     }
 
     /// What is counted of each rule, in their order.
@@ -124,9 +136,18 @@ impl Catalog {
         self.ready.iter().map(|rule| (rule.rule.id.as_str(), &*rule.counters)).collect()
     }
 
+    pub(crate) fn share(&self) -> Share {
+        self.share
+    }
+
     /// Those of the source, and those that the application added.
     pub(crate) fn rules(&self) -> &Rules {
         &self.rules
+    }
+
+    /// The rules by the part of this limiter.
+    pub(crate) fn in_force(&self) -> impl Iterator<Item = &Rule> {
+        self.ready.iter().map(|ready| &*ready.rule)
     }
 
     /// Those that the application added.
@@ -215,7 +236,8 @@ impl Catalog {
 }
 
 impl ReadyRule {
-    fn new(rule: &Arc<Rule>, numbers: &RandomState, counters: Arc<RuleCounters>) -> Self {
+    fn new(stated: &Arc<Rule>, share: Share, numbers: &RandomState, counters: Arc<RuleCounters>) -> Self {
+        let rule = &share.of_rule(stated);
         let number = |suffix: &str| beside::number(numbers, &rule.id, suffix);
         let addresses = |identifier| addresses(identifier, rule.ipv6_prefix_length);
         let limits = rule.limits.iter().map(|limit| {
@@ -236,6 +258,7 @@ impl ReadyRule {
             resource_addresses: addresses(rule.resource_identifier_type.as_ref()),
             rule: rule.clone(),
             counters,
+            share,
         }
     }
 
@@ -270,7 +293,7 @@ impl ReadyRule {
         if let Some(reason) = refusal(&self.rule, stated, amount) {
             return Err(self.refused(&format!("limit {amount}: {reason}")));
         }
-        Ok(self.with_stored(stated, amount))
+        Ok(self.with_stored(stated, self.share.of_amount(amount)))
     }
 
     /// The same with a limit that was stored for a key, perhaps when the rule had another algorithm: one that this one
@@ -310,13 +333,23 @@ impl ReadyRule {
     fn shared(&self, limit: &ReadyLimit, amount: Option<u64>, share: f64) -> Option<(Limit, Rule)> {
         let at = self.limits.iter().position(|known| std::ptr::eq(known, limit))?;
         let stated = self.rule.limits.get(at)?;
-        let of = |whole: f64| (whole * share + 1e-9).floor();
+        let share = Share::new(share);
         let mut rule = Rule::clone(&self.rule);
         if let Algorithm::Gcra { burst: Some(burst), .. } = &mut rule.algorithm {
-            *burst = (of(*burst as f64) as u64).max(1);
+            *burst = (share.of(*burst as f64) as u64).max(1);
         }
-        let whole = amount.map_or(stated.limit, |amount| amount as f64);
-        Some((Limit { limit: of(whole), ..*stated }, rule))
+        let whole = amount.map_or(stated.limit, |amount| self.share.of_amount(amount) as f64);
+        Some((Limit { limit: share.of(whole), ..*stated }, rule))
+    }
+
+    /// What a change by hand stores: of a limit, the part of this limiter.
+    pub(crate) fn shared_change(&self, change: KeyRecordChange) -> KeyRecordChange {
+        match change {
+            KeyRecordChange::SetLimit(limit, span) => {
+                KeyRecordChange::SetLimit(self.share.of_amount(limit), span)
+            }
+            change => change,
+        }
     }
 
     /// Refuses a change by hand that the rule does not allow, or whose numbers make no sense.
@@ -395,36 +428,12 @@ fn addresses(identifier: Option<&Identifier>, ipv6_prefix_length: u8) -> Option<
     }
 }
 
-/// Why an amount cannot take the place of a limit; the bounds are those of the rules themselves.
-fn refusal(rule: &Rule, stated: &Limit, amount: u64) -> Option<&'static str> {
-    if amount == 0 {
-        return Some("must be at least 1");
-    }
-    if amount >= MAX_MICROS {
-        return Some("must be below 2^53");
-    }
-    match rule.algorithm {
-        Algorithm::SlidingLog { .. } if amount > MAX_LOG as u64 => {
-            Some("a sliding_log keeps an entry per unit and is limited to 100000")
-        }
-        Algorithm::Gcra { burst: None, .. } if amount > MAX_BURST => {
-            Some("a burst of more than 2^32 cannot be counted")
-        }
-        Algorithm::Gcra { burst, .. } => {
-            let full =
-                u128::from(burst.unwrap_or(amount)) * u128::from(stated.window_us) / u128::from(amount);
-            (full > u128::from(MAX_MICROS))
-                .then_some("its burst would take longer than 2^53 microseconds to refill")
-        }
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::rules::MAX_MICROS;
 
     #[test]
     fn limits_keep_their_numbers_while_rules_come_and_go() {
@@ -435,7 +444,7 @@ mod tests {
             Rules::from_json(&format!("[{rule}]")).unwrap()
         };
         let number = |catalog: &Catalog| catalog.ready[0].limits[0].number;
-        let mut catalog = Catalog::new(rules("first"), SecretNames::default());
+        let mut catalog = Catalog::new(rules("first"), SecretNames::default(), Share::default());
         let first = number(&catalog);
         let mut seen = HashSet::from([first]);
         for other in 0..100_000 {
@@ -451,7 +460,8 @@ mod tests {
             let rule = format!(
                 r#"[{{"rule_id": "a", "algorithm": {algorithm}, "limit": 1, "window_size_seconds": 60, "overrides": true}}]"#
             );
-            let catalog = Catalog::new(Rules::from_json(&rule).unwrap(), SecretNames::default());
+            let catalog =
+                Catalog::new(Rules::from_json(&rule).unwrap(), SecretNames::default(), Share::default());
             catalog.ready[0].policy_at(stored).unwrap().most()
         };
         assert_eq!(most_at(r#""sliding_log""#, 100_000), 100_000);

@@ -100,6 +100,19 @@ impl<D: Driver> Limiter<D> {
         Exposition::of(&self.shared.metrics, &catalog.counters(), &servers, catalog.rules().version())
     }
 
+    pub(super) fn set_instances(&self, instances: u32) -> Result<()> {
+        self.shared.set_instances(instances)?;
+        self.warn_of_empty_shares();
+        Ok(())
+    }
+
+    /// Logs what `local` would deny of every call.
+    pub(super) fn warn_of_empty_shares(&self) {
+        if let Backend::Server(_) = &self.backend {
+            self.shared.fallback.warn_of_empty_shares(&self.catalog());
+        }
+    }
+
     pub(super) async fn ping(&self, timeout: Option<Duration>) -> Result<()> {
         self.ensure_open()?;
         timeout.map_or(Ok(()), |timeout| validate_time("timeout", timeout))?;

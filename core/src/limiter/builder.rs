@@ -12,6 +12,7 @@ use super::sleeper::Sleeper;
 use super::tasks::Tasks;
 use super::{AsyncRateLimiter, RateLimiter};
 use crate::algorithm::Micros;
+use crate::catalog::Share;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::is_valid_prefix;
 use crate::keys::secret::SecretNames;
@@ -178,6 +179,7 @@ impl Builder {
         let secret = self.options.identifier_secret.as_ref().map(|secret| secret.0.as_str());
         self.rules.cache.clone_from(&self.options.rules_cache);
         self.rules.secrets = SecretNames::new(secret)?;
+        self.rules.share = Share::new(self.options.share);
         let regions = self.region_map()?;
         let backend = Backend::parse(&self.url.0)?;
         let has_tls = matches!(&backend, Backend::Redis(url) if url.tls);

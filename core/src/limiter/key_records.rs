@@ -119,7 +119,8 @@ impl MemoryCalls<'_> {
     pub(super) fn change_key_record(self, check: &Check<'_>, by_hand: KeyRecordChange) -> Result<bool> {
         self.memory.ensure_open()?;
         let catalog = self.shared.rules.snapshot();
-        let took_effect = self.memory.change(&planned(&catalog, check, by_hand)?, by_hand);
+        let plan = planned(&catalog, check, by_hand)?;
+        let took_effect = self.memory.change(&plan, plan.items[0].rule.shared_change(by_hand));
         self.shared.freed(check);
         Ok(took_effect)
     }
@@ -130,6 +131,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         self.server.ensure_open()?;
         let catalog = self.shared.rules.snapshot();
         let plan = planned(&catalog, check, by_hand)?;
+        let by_hand = plan.items[0].rule.shared_change(by_hand);
         let call = change(&plan, &self.shared.wire, by_hand, self.shared.now()).ok_or_else(unanswered)?;
         let keys = call.keys.clone();
         let server = self.servers.at(self.shared.wire.region_of_call(&plan));

@@ -7,6 +7,7 @@ use super::queue::{Moment, WaitQueue};
 use crate::algorithm::{HoldId, Micros};
 use crate::error::{Error, Result};
 use crate::metrics::Metrics;
+use crate::options::LimiterOptions;
 use crate::plan::{End, Op, Plan};
 use crate::sequence::{CallSettings, DecisionSequence, Ending};
 use crate::sources::RuleBook;
@@ -41,6 +42,13 @@ impl Shared {
             clock,
             began: Instant::now(),
         }
+    }
+
+    /// Changes how many processes share the limits while no server decides.
+    pub(super) fn set_instances(&self, instances: u32) -> Result<()> {
+        LimiterOptions { instances, ..LimiterOptions::default() }.validate_bounds()?;
+        self.fallback.set_instances(instances);
+        Ok(())
     }
 
     /// The result of trying a server when a limiter is made: an outage then is none where calls are decided all the same.

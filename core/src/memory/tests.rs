@@ -1,5 +1,5 @@
 use super::*;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Share};
 use crate::decision::Source;
 use crate::keys::secret::SecretNames;
 use crate::plan::Form;
@@ -11,7 +11,7 @@ const MAX_KEYS: usize = 1 << 30;
 
 fn catalog(limit: &str) -> Catalog {
     let text = format!(r#"[{{"rule_id": "r", {limit}}}]"#);
-    Catalog::new(Rules::from_json(&text).unwrap(), SecretNames::default())
+    Catalog::new(Rules::from_json(&text).unwrap(), SecretNames::default(), Share::default())
 }
 
 fn check(engine: &Engine, catalog: &Catalog, key: &str, now: Micros) -> bool {

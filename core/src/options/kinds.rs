@@ -21,6 +21,7 @@ macro_rules! type_of {
     (name) => { Option<String> };
     (urls) => { Option<std::collections::BTreeMap<String, $crate::options::Hidden>> };
     (numbers) => { Option<std::collections::BTreeMap<String, f64>> };
+    (part) => { f64 };
     (clock) => { Option<$crate::time::clock::ManualClock> };
     (count($type:ty, $($rest:tt)*)) => { $type };
     (optional_count($type:ty, $($rest:tt)*)) => { Option<$type> };
@@ -38,6 +39,9 @@ macro_rules! default_of {
     };
     (text() = $default:literal) => {
         $default.to_owned()
+    };
+    (part() = $default:literal) => {
+        $default as f64
     };
     (count($($rest:tt)*) = $default:literal) => {
         $default
@@ -67,6 +71,9 @@ macro_rules! validated {
     };
     ($name:ident, $value:expr, count($type:ty, $bounds:expr)) => {
         $crate::options::within(stringify!($name), $value, $bounds)
+    };
+    ($name:ident, $value:expr, part()) => {
+        $crate::options::is_part(stringify!($name), $value)
     };
     ($name:ident, $value:expr, optional_count($type:ty, $bounds:expr)) => {
         $value.map_or(Ok(()), |value| $crate::options::within(stringify!($name), value, $bounds))

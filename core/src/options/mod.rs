@@ -48,6 +48,14 @@ macro_rules! groups {
 }
 limiter_options!(groups);
 
+/// Refuses what is no part of a whole; the error names the option.
+fn is_part(name: &str, value: f64) -> Result<()> {
+    if value > 0.0 && value <= 1.0 {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::InvalidArgument, format!("{name} must be above 0 and 1 at most")))
+}
+
 /// Refuses a number out of bounds; the error names the option.
 fn within<N: PartialOrd + Display>(name: &str, value: N, bounds: impl RangeBounds<N>) -> Result<()> {
     if bounds.contains(&value) {

@@ -22,7 +22,7 @@ pub struct OptionSpec {
 }
 
 /// What the value of an option is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum OptionKind {
     /// Text with a default.
     Text,
@@ -38,6 +38,8 @@ pub enum OptionKind {
     Count(&'static str, u64),
     /// One without a default of its own.
     OptionalCount(&'static str),
+    /// A part of a whole, with its default.
+    Part(f64),
     /// Names, each with a text that may have secrets.
     Texts,
     /// Names, each with a number.
@@ -57,6 +59,8 @@ pub enum OptionValue {
     Time(Duration),
     /// Of [`OptionKind::Count`] and [`OptionKind::OptionalCount`].
     Count(f64),
+    /// Of [`OptionKind::Part`].
+    Part(f64),
     /// Of [`OptionKind::Texts`] and [`OptionKind::Numbers`]: an object as JSON text.
     Object(String),
 }
@@ -79,6 +83,9 @@ macro_rules! kind_of {
     };
     (path() = $default:literal) => {
         OptionKind::Path
+    };
+    (part() = $default:literal) => {
+        OptionKind::Part(default_of!(part() = $default))
     };
     (clock() = $default:literal) => {
         OptionKind::Clock
@@ -135,7 +142,7 @@ macro_rules! from_value {
         )*
     };
 }
-from_value!(Text(String), Path(PathBuf), Clock(ManualClock), Time(Duration),);
+from_value!(Text(String), Path(PathBuf), Clock(ManualClock), Time(Duration), Part(f64),);
 
 macro_rules! object_from_value {
     ($($type:ty, $right:literal;)*) => {

@@ -62,6 +62,10 @@ macro_rules! limiter_options {
                 /// The part of every limit that each region has while it cannot reach the region in charge of a key, by its
                 /// name: above 0, and 1 together at most. Each has 1 of a limit at least.
                 region_parts: numbers() = "equal parts";
+                /// The part of every limit that this limiter may use, on the server too: above 0 and 1 at most. A limit is
+                /// multiplied by it and rounded down; a rule of which less than 1 is left is refused. For limiters with a Redis
+                /// each: where their shares add up to 1, they keep the limit together.
+                share: part() = 1;
             }
         }
     };

@@ -52,6 +52,7 @@ fn record<'a>(
 mod tests {
     use super::super::repeat::Fingerprint;
     use super::*;
+    use crate::catalog::Share;
     use crate::keys::secret::SecretNames;
     use crate::request::CheckOptions;
     use crate::rules::Rules;
@@ -64,7 +65,8 @@ mod tests {
     ]"#;
 
     fn fingerprint_of(checks: &[Check<'_>], op: Op, form: Form) -> Fingerprint {
-        let catalog = Catalog::new(Rules::from_json(RULES).unwrap(), SecretNames::default());
+        let catalog =
+            Catalog::new(Rules::from_json(RULES).unwrap(), SecretNames::default(), Share::default());
         Plan::repeatable(&catalog, checks, (op, form), Some("id")).unwrap().request.unwrap().fingerprint
     }
 
@@ -99,7 +101,8 @@ mod tests {
         let fields = ["", r#", "block": {}"#, r#", "overrides": true"#, r#", "reservations": true"#];
         let fingerprints = fields.map(|field| {
             let rules = format!(r#"[{{"rule_id": "a", "rate": "5/minute"{field}}}]"#);
-            let catalog = Catalog::new(Rules::from_json(&rules).unwrap(), SecretNames::default());
+            let catalog =
+                Catalog::new(Rules::from_json(&rules).unwrap(), SecretNames::default(), Share::default());
             let check = [Check::new("a", "k")];
             let plan = Plan::repeatable(&catalog, &check, (Op::Check, Form::Single), Some("id")).unwrap();
             plan.request.unwrap().fingerprint
@@ -111,7 +114,8 @@ mod tests {
 
     #[test]
     fn no_id_is_the_name_of_a_state() {
-        let catalog = Catalog::new(Rules::from_json(RULES).unwrap(), SecretNames::default());
+        let catalog =
+            Catalog::new(Rules::from_json(RULES).unwrap(), SecretNames::default(), Share::default());
         let name = |key, id| {
             let check = [Check::new("p", key).with(CheckOptions::new().resource("r"))];
             let plan = Plan::repeatable(&catalog, &check, (Op::Check, Form::Single), Some(id)).unwrap();

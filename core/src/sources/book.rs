@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
 use super::Refusal;
+use crate::catalog::Share;
 use crate::rules::{Checked, Rule, Rules, read_one};
 use crate::text::printable::printable;
 use crate::text::words::quote;
@@ -31,6 +32,8 @@ pub(super) struct Book {
     before: Rules,
     /// Rules of the application, whose names no other rule may have.
     added: Rules,
+    /// The part of their limits that the limiter uses.
+    share: Share,
 }
 
 #[derive(Debug)]
@@ -103,6 +106,11 @@ impl<T> Entry<T> {
 }
 
 impl Book {
+    /// One that refuses rules of which this share leaves too little.
+    pub(super) fn of_share(share: Share) -> Self {
+        Self { share, ..Self::default() }
+    }
+
     /// Says which rules are in force before the first report. They are the last good version of what it has in
     /// a bad one.
     pub(super) fn begin_with(&mut self, before: Rules) {
@@ -122,6 +130,7 @@ impl Book {
                 let read = |text: &str| {
                     let rules = Rules::read(text)?;
                     rules.iter().try_for_each(|rule| ensure_free(&self.added, rule))?;
+                    rules.iter().try_for_each(|rule| self.share.validate_rule(rule))?;
                     Ok(rules)
                 };
                 self.file.take(source, text, read, &mut effect);
@@ -159,6 +168,7 @@ impl Book {
         let read = |text: &str| {
             let rule = read_named(&id, text)?;
             ensure_free(&self.added, &rule)?;
+            self.share.validate_rule(&rule)?;
             Ok(rule)
         };
         entry.take(&id, text, read, effect);

@@ -31,6 +31,7 @@ pub(super) fn warnings(before: &Catalog, after: &Catalog) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::Rules;
+    use crate::catalog::Share;
     use crate::keys::secret::SecretNames;
 
     fn rule(path: &str) -> String {
@@ -47,7 +48,7 @@ mod tests {
 
     #[test]
     fn what_is_left_without_a_rule_is_named() {
-        let before = Catalog::new(rules(&["/a", "/b"]), SecretNames::default());
+        let before = Catalog::new(rules(&["/a", "/b"]), SecretNames::default(), Share::default());
         let after = |paths: &[&str]| warnings(&before, &before.after(rules(paths)));
         assert!(after(&["/a", "/b"]).is_empty() && after(&["/b", "/a", "/c"]).is_empty());
         assert_eq!(
@@ -61,12 +62,14 @@ mod tests {
 
     #[test]
     fn rules_of_the_application_are_not_those_of_the_source() {
-        let before = Catalog::new(rules(&["/a"]), SecretNames::default()).with(&rules(&["/a/b"])).unwrap();
+        let before = Catalog::new(rules(&["/a"]), SecretNames::default(), Share::default())
+            .with(&rules(&["/a/b"]))
+            .unwrap();
         let after = warnings(&before, &before.after(Rules::default()));
         assert_eq!(after.len(), 2, "{after:?}");
         let covered = before.with(&rules(&["/*"])).unwrap();
         assert_eq!(warnings(&covered, &covered.after(Rules::default())).len(), 1);
-        let first = Catalog::new(Rules::default(), SecretNames::default());
+        let first = Catalog::new(Rules::default(), SecretNames::default(), Share::default());
         assert!(warnings(&first, &first.after(rules(&["/a"]))).is_empty());
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::source::RuleSource;
+use crate::catalog::Share;
 use crate::keys::secret::SecretNames;
 use crate::rules::Rules;
 
@@ -15,11 +16,18 @@ pub(crate) struct Origin {
     pub(crate) cache: Option<PathBuf>,
     /// How keys of these rules are hidden that are secrets.
     pub(crate) secrets: SecretNames,
+    /// The part of their limits that the limiter may use.
+    pub(crate) share: Share,
 }
 
 impl Default for Origin {
     fn default() -> Self {
-        Self { source: Arc::new(Rules::default()), cache: None, secrets: SecretNames::default() }
+        Self {
+            source: Arc::new(Rules::default()),
+            cache: None,
+            secrets: SecretNames::default(),
+            share: Share::default(),
+        }
     }
 }
 

@@ -21,7 +21,8 @@ impl Origin {
             let what = "rules_cache: requires rules from a file or ZooKeeper; these are fixed";
             return Err(Error::new(ErrorKind::InvalidArgument, what));
         }
-        Ok(RuleBook::Fixed(FixedRules::new(Catalog::new(rules.clone(), self.secrets))))
+        self.share.validate(rules)?;
+        Ok(RuleBook::Fixed(FixedRules::new(Catalog::new(rules.clone(), self.secrets, self.share))))
     }
 }
 

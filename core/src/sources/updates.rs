@@ -62,7 +62,7 @@ impl Updates {
             last_error: None,
             started,
         };
-        let mut book = Book::default();
+        let mut book = Book::of_share(catalog.share());
         book.begin_with(catalog.rules().without(catalog.added()));
         book.reserve(catalog.added().clone());
         let name = printable(name).into_owned();
@@ -190,6 +190,7 @@ impl Updates {
         if state.updates > 0 {
             return Ok(());
         }
+        self.current.load().share().validate(&rules)?;
         book.begin_with(rules.clone());
         self.current.store(Arc::new(self.current.load().after(rules)));
         state.updates = 1;

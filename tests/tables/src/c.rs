@@ -46,7 +46,12 @@ fn module() -> String {
         format!("{about}    pub {}: {},\n", name(option), c_type(option))
     });
     let defaults = each(|option| {
-        format!("            {}: {},\n", name(option), if is_pointer(option) { "null()" } else { "0" })
+        let default = match c_type(option) {
+            "f64" => "0.0",
+            _ if is_pointer(option) => "null()",
+            _ => "0",
+        };
+        format!("            {}: {default},\n", name(option))
     });
     let sizes = each(|option| format!("        offset_of!(Self, {}),\n", name(option)));
     let sets = each(set);
@@ -140,11 +145,13 @@ fn set(option: &OptionSpec) -> String {
             );
         }
         OptionKind::Time(_) => format!("Time(Duration::from_micros(options.{field}))"),
+        OptionKind::Part(_) => format!("Part(options.{field})"),
         OptionKind::Count("u32", _) => format!("Count(options.{field}.into())"),
         OptionKind::Count(..) | OptionKind::OptionalCount(_) => format!("Count(options.{field} as f64)"),
     };
+    let zero = if c_type(option) == "f64" { "0.0" } else { "0" };
     format!(
-        "            if options.{field} != 0 {{\n                given.push((\"{core}\", OptionValue::{value}));\n            }}\n"
+        "            if options.{field} != {zero} {{\n                given.push((\"{core}\", OptionValue::{value}));\n            }}\n"
     )
 }
 
@@ -157,6 +164,7 @@ fn c_type(option: &OptionSpec) -> &'static str {
         | OptionKind::Numbers => "*const c_char",
         OptionKind::Clock => "*const Clock",
         OptionKind::Time(_) => "u64",
+        OptionKind::Part(_) => "f64",
         OptionKind::Count(kind, _) | OptionKind::OptionalCount(kind) => kind,
     }
 }

@@ -26,7 +26,10 @@ fn table() -> String {
             OptionKind::Clock => "ManualClock",
             OptionKind::Texts => "Readonly<Record<string, string>>",
             OptionKind::Numbers => "Readonly<Record<string, number>>",
-            OptionKind::Time(_) | OptionKind::Count(..) | OptionKind::OptionalCount(_) => "number",
+            OptionKind::Time(_)
+            | OptionKind::Part(_)
+            | OptionKind::Count(..)
+            | OptionKind::OptionalCount(_) => "number",
         };
         text +=
             &property(&format!("{kind} | undefined"), &format!("[{}]", name(option)), &about(option, name));
@@ -37,7 +40,10 @@ fn table() -> String {
             OptionKind::Text | OptionKind::OptionalText | OptionKind::Path => "text",
             OptionKind::Clock => "clock",
             OptionKind::Texts | OptionKind::Numbers => "object",
-            OptionKind::Time(_) | OptionKind::Count(..) | OptionKind::OptionalCount(_) => "number",
+            OptionKind::Time(_)
+            | OptionKind::Part(_)
+            | OptionKind::Count(..)
+            | OptionKind::OptionalCount(_) => "number",
         };
         text += &format!("  {}: ['{}', '{kind}'],\n", name(option), option.name);
     }

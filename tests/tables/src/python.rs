@@ -46,7 +46,7 @@ fn parameter(option: &OptionSpec) -> String {
         OptionKind::Clock => "ManualClock | None",
         OptionKind::Texts => "Mapping[str, str] | None",
         OptionKind::Numbers => "Mapping[str, float] | None",
-        OptionKind::Time(_) => "float",
+        OptionKind::Time(_) | OptionKind::Part(_) => "float",
         OptionKind::Count(..) => "int",
         OptionKind::OptionalCount(_) => "int | None",
     };
@@ -58,6 +58,7 @@ fn default(option: &OptionSpec) -> String {
     match option.kind {
         OptionKind::Text => option.default.replace('`', "'"),
         OptionKind::Time(default) => format!("{:?}", default.as_secs_f64()),
+        OptionKind::Part(default) => format!("{default:?}"),
         OptionKind::Count(_, default) => default.to_string(),
         OptionKind::OptionalText
         | OptionKind::Path

@@ -66,7 +66,9 @@ impl AsyncRateLimiter {
     /// `sleeper`: what tasks sleep by; `None`: Tokio.
     pub(super) fn new(shared: Shared, backend: Backend<Tasks>, sleeper: Option<Arc<dyn Sleeper>>) -> Self {
         let sleep = TaskSleep { closing: PerProcess::new(Notify::new()), sleeper };
-        Self { limiter: Limiter { shared, backend }, sleep }
+        let limiter = Limiter { shared, backend };
+        limiter.warn_of_empty_shares();
+        Self { limiter, sleep }
     }
 
     /// Closes the connections. Final: later calls, and waits that sleep, end with

@@ -3,6 +3,7 @@
 mod outage;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use self::outage::Outage;
 use super::memory::InMemory;
@@ -13,8 +14,9 @@ use crate::error::{Error, Result};
 use crate::plan::{Charge, ENFORCED, End, Op, Outcome, Plan};
 use crate::regions::RegionMap;
 use crate::reservation::Ticket;
-use crate::rules::Fallback;
+use crate::rules::{Fallback, Rule};
 use crate::sequence::Decided;
+use crate::text::words::quote;
 
 /// What to answer, and what `local` has counted.
 #[derive(Debug)]
@@ -22,7 +24,7 @@ pub(super) struct FallbackState {
     /// For rules that say nothing themselves.
     default: Fallback,
     /// How many processes share the limits.
-    instances: u32,
+    instances: AtomicU32,
     /// After how long the server is tried again, about.
     probe: Micros,
     /// Of whose limits only the own part counts here.
@@ -39,7 +41,28 @@ impl FallbackState {
         regions: Option<Arc<RegionMap>>,
         local: InMemory,
     ) -> Self {
+        let instances = AtomicU32::new(instances);
         Self { default, instances, probe, regions, local, outage: Outage::default() }
+    }
+
+    /// Changes how many processes share the limits.
+    pub(super) fn set_instances(&self, instances: u32) {
+        self.instances.store(instances, Ordering::Relaxed);
+    }
+
+    /// Logs which rules `local` denies everything of, as there are too many processes to share them.
+    pub(super) fn warn_of_empty_shares(&self, catalog: &Catalog) {
+        let instances = f64::from(self.instances.load(Ordering::Relaxed));
+        let is_local = |rule: &Rule| rule.fallback.unwrap_or(self.default) == Fallback::Local;
+        let is_empty = |rule: &Rule| rule.limits.iter().any(|limit| limit.limit < instances);
+        let rules = catalog.in_force().filter(|rule| is_local(rule) && is_empty(rule));
+        let names: Vec<_> = rules.map(|rule| quote(&rule.id)).collect();
+        if !names.is_empty() {
+            let names = names.join(", ");
+            log::warn!(
+                "fallback local: {instances} instances leave nothing of a limit of {names}: denied in an outage"
+            );
+        }
     }
 
     /// Whether calls of every rule end with an error.
@@ -102,7 +125,10 @@ impl FallbackState {
 
     fn share(&self, charge: &Charge<'_>) -> Option<Policy> {
         let part = self.regions.as_ref().filter(|_| charge.rule.rule.global_us.is_some());
-        charge.share(part.map_or(1.0, |regions| regions.own_part()) / f64::from(self.instances))
+        charge.share(
+            part.map_or(1.0, |regions| regions.own_part())
+                / f64::from(self.instances.load(Ordering::Relaxed)),
+        )
     }
 
     fn denied(&self) -> Outcome {

@@ -5,7 +5,7 @@ use redis::Value;
 use super::super::borrower::Borrower;
 use super::server::Server;
 use crate::algorithm::Micros;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Share};
 use crate::keys::secret::SecretNames;
 use crate::plan::{Op, Plan};
 use crate::random::Random;
@@ -20,7 +20,7 @@ const STEPS: usize = 2_000;
 
 fn catalog(rule: &str) -> Catalog {
     let rules = format!(r#"[{{"rule_id": "r", "global": {{"max_age_ms": 800}}, {rule}}}]"#);
-    Catalog::new(Rules::from_json(&rules).unwrap(), SecretNames::default())
+    Catalog::new(Rules::from_json(&rules).unwrap(), SecretNames::default(), Share::default())
 }
 
 fn numbers(reply: &Value) -> Vec<f64> {

@@ -12,7 +12,7 @@ use redis::Value;
 
 use super::{CallSettings, DecisionSequence, ScriptSequence};
 use crate::algorithm::{HoldId, Micros};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Share};
 use crate::decision::{Decision, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::secret::SecretNames;
@@ -46,7 +46,11 @@ fn failed(what: &str) -> Error {
 #[test]
 fn a_refund_that_fails_does_not_keep_others_from_being_made() {
     let rule = r#"{ "rule_id": "r", "algorithm": "fixed_window", "limit": 9, "window_size_seconds": 9 }"#;
-    let catalog = Catalog::new(Rules::from_json(&format!("[{rule}]")).unwrap(), SecretNames::default());
+    let catalog = Catalog::new(
+        Rules::from_json(&format!("[{rule}]")).unwrap(),
+        SecretNames::default(),
+        Share::default(),
+    );
     let wire = CallSettings {
         prefix: "p".to_owned(),
         cluster: true,
@@ -79,7 +83,7 @@ fn a_refund_that_fails_does_not_keep_others_from_being_made() {
 #[test]
 fn a_grant_that_leaves_more_than_can_be_counted_is_refused() {
     let rule = r#"[{ "rule_id": "r", "algorithm": "gcra", "limit": 9, "window_size_seconds": 9 }]"#;
-    let catalog = Catalog::new(Rules::from_json(rule).unwrap(), SecretNames::default());
+    let catalog = Catalog::new(Rules::from_json(rule).unwrap(), SecretNames::default(), Share::default());
     let wire = CallSettings {
         prefix: "p".to_owned(),
         cluster: false,
@@ -105,7 +109,7 @@ fn a_grant_that_leaves_more_than_can_be_counted_is_refused() {
 #[test]
 fn a_reply_with_impossible_numbers_is_refused() {
     let rule = r#"[{ "rule_id": "r", "algorithm": "fixed_window", "limit": 9, "window_size_seconds": 9 }]"#;
-    let catalog = Catalog::new(Rules::from_json(rule).unwrap(), SecretNames::default());
+    let catalog = Catalog::new(Rules::from_json(rule).unwrap(), SecretNames::default(), Share::default());
     let wire = CallSettings {
         prefix: "p".to_owned(),
         cluster: false,

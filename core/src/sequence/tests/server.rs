@@ -5,7 +5,7 @@ use sluicegate_test_servers::Redis;
 
 use super::super::{CallSettings, DecisionSequence, ScriptSequence};
 use crate::algorithm::Micros;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Share};
 use crate::decision::Decision;
 use crate::keys::secret::SecretNames;
 use crate::plan::{Form, Op, Plan};
@@ -80,7 +80,7 @@ impl Server {
 }
 
 pub(super) fn catalog(rules: &str) -> Catalog {
-    Catalog::new(Rules::from_json(rules).unwrap(), SecretNames::default())
+    Catalog::new(Rules::from_json(rules).unwrap(), SecretNames::default(), Share::default())
 }
 
 pub(super) fn check<'a>(rule: &'a str, key: &'a str, cost: u64) -> Check<'a> {

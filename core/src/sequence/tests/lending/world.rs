@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::plan::Plan;
 use crate::algorithm::{Micros, Policy, State};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Share};
 use crate::keys::secret::SecretNames;
 use crate::plan::{Op, Plan as CallPlan};
 use crate::random::Random;
@@ -136,7 +136,8 @@ const PACE: f64 = 20_000.0;
 
 impl<'a> World<'a> {
     pub(super) fn new(plan: &'a Plan, seed: u64) -> Self {
-        let catalog = Catalog::new(Rules::from_json(&plan.rule()).unwrap(), SecretNames::default());
+        let catalog =
+            Catalog::new(Rules::from_json(&plan.rule()).unwrap(), SecretNames::default(), Share::default());
         let checks = [Check::new("r", "key")];
         let call = CallPlan::new(&catalog, &checks, Op::Check).unwrap();
         let borrower = |trip: &f64| Borrower::new(&call.charges[0], "p", *trip as Micros, None).unwrap();

@@ -7,7 +7,7 @@ use super::super::session;
 use super::super::url::ZooKeeperUrl;
 use super::*;
 use crate::Rules;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Share};
 use crate::keys::secret::SecretNames;
 use crate::sources::Updates;
 
@@ -33,7 +33,7 @@ fn fuzz_zookeeper_frames() {
     let url = ZooKeeperUrl::parse("zookeeper://host/rules").unwrap();
     let runtime = runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     sluicegate_fuzz::bytes("zookeeper", vec![conversation()], |input| {
-        let nothing = Arc::new(Catalog::new(Rules::default(), SecretNames::default()));
+        let nothing = Arc::new(Catalog::new(Rules::default(), SecretNames::default(), Share::default()));
         let updates = Updates::new("fixed", None, nothing, None);
         let failure = runtime.block_on(async {
             let (ours, mut theirs) = duplex(1 << 20);
