@@ -183,12 +183,18 @@ function define(type, name, decorators, handler) {
 
 /** All frameworks in all versions that are tested, by name. */
 const FRAMEWORKS = {};
-const KOA = { 'koa 3': { Koa: require('koa'), Router: require('@koa/router') } };
+const KOA = {
+  'koa 2': { Koa: require('koa2'), Router: require('@koa/router') },
+  'koa 3': { Koa: require('koa'), Router: require('@koa/router') },
+};
 const NEST = {
   'nest 11 on express': () => new (require('@nestjs/platform-express').ExpressAdapter)(),
   'nest 11 on fastify': () => new (require('@nestjs/platform-fastify').FastifyAdapter)(),
 };
-const HONO = { 'hono 4': { ...require('hono'), ...require('@hono/node-server') } };
+const HONO = {
+  'hono 3': { ...require('hono3'), ...require('@hono/node-server') },
+  'hono 4': { ...require('hono'), ...require('@hono/node-server') },
+};
 for (const [site, versions] of Object.entries({ express: EXPRESS, fastify: FASTIFY, koa: KOA, hono: HONO, nest: NEST })) {
   for (const [name, framework] of Object.entries(versions)) FRAMEWORKS[name] = (...given) => SITES[site](framework, ...given);
 }
