@@ -1,9 +1,14 @@
 """What a limiter counts, as Prometheus' own parser reads it."""
 
 import asyncio
+import re
+from pathlib import Path
 
+import pytest
 import sluicegate
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
+from sluicegate.prometheus import LimiterCollector
 
 RULES = [{"rule_id": "api", "rate": "2/hour"}]
 
@@ -36,3 +41,24 @@ def test_an_asyncio_limiter_counts_too() -> None:
             return limiter.prometheus()
 
     assert decisions(asyncio.run(run()), "api", "admitted") == 1
+
+
+def test_a_registry_collects_it() -> None:
+    registry = CollectorRegistry()
+    limiter = sluicegate.RateLimiter("memory://", rules=RULES)
+    registry.register(LimiterCollector(limiter))
+    for _ in range(3):
+        limiter.check("api", "a key")
+    labels = {"rule": "api", "result": "denied", "source": "memory"}
+    assert registry.get_sample_value("sluicegate_decisions_total", labels) == 1
+    assert samples(generate_latest(registry).decode()) == samples(limiter.prometheus())
+    with pytest.raises(ValueError, match="sluicegate_decisions"):
+        registry.register(LimiterCollector(limiter))
+
+
+def test_alerts_name_what_is_served() -> None:
+    alerts = (Path(__file__).parents[2] / "docs/operations/alerts.yml").read_text(encoding="utf-8")
+    families = re.findall(r"# TYPE (\S+)", sluicegate.RateLimiter("memory://", rules=RULES).prometheus())
+    named = {name.removesuffix("_bucket") for name in re.findall(r"sluicegate_\w+", alerts)}
+    assert len(named) == 5
+    assert named <= set(families)

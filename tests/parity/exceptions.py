@@ -171,6 +171,7 @@ ALONE = {
         "connect_rate_limiter rate_limiter rate_limiter_clock rate_limiter_rules",
         "fixtures of pytest, which only Python has",
     ),
+    **each("python", "package", "LimiterCollector", "what prometheus_client takes"),
     **each("python", "package", "AsyncSluicegateStorage SluicegateStorage", "what the package limits takes, which only Python has"),
     **each("node", "package", "FastifyRouteLimits FastifyRouteOptions route_limits", "what its frameworks take at their routes"),
     **each("node", "package", "RateLimitException RateLimitGuard RateLimitModule RateLimitModuleOptions rate_limit", "what NestJS takes"),
