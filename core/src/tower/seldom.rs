@@ -1,0 +1,58 @@
+//! What is logged once a minute, however often it happens.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::sync::lock::Mutex;
+
+const EVERY: Duration = Duration::from_secs(60);
+
+/// How often something has happened since the log said so.
+#[derive(Debug, Default)]
+pub(super) struct Seldom {
+    said: Mutex<Option<Instant>>,
+    times: AtomicU64,
+}
+
+impl Seldom {
+    pub(super) const fn new() -> Self {
+        Self { said: Mutex::new(None), times: AtomicU64::new(0) }
+    }
+
+    /// Takes note that it happens at `now`. Answers how often it has happened since the log said so, when the log is to
+    /// say it again.
+    pub(super) fn due(&self, now: Instant) -> Option<u64> {
+        self.times.fetch_add(1, Ordering::Relaxed);
+        // Who finds it locked is counted by who holds it, or by the next.
+        let mut said = self.said.try_lock().ok()?;
+        if said.is_some_and(|said| now.saturating_duration_since(said) < EVERY) {
+            return None;
+        }
+        *said = Some(now);
+        Some(self.times.swap(0, Ordering::Relaxed))
+    }
+
+    /// Logs a warning unless it was said within the last minute, with how often it happened.
+    pub(super) fn warn(&self, what: impl std::fmt::Display) {
+        match self.due(Instant::now()) {
+            None => {}
+            Some(1) => log::warn!("{what}"),
+            Some(times) => log::warn!("{what} ({times} times since this was last said)"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_said_once_a_minute_with_the_count() {
+        let (seldom, start) = (Seldom::new(), Instant::now());
+        let at = |seconds| seldom.due(start + Duration::from_secs(seconds));
+        assert_eq!(
+            [at(0), at(1), at(59), at(60), at(61), at(130)],
+            [Some(1), None, None, Some(3), None, Some(2)]
+        );
+    }
+}
