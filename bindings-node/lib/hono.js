@@ -44,7 +44,7 @@ function requestOf(context) {
     method: req.method,
     template: req.routePath,
     peer: context.env?.incoming?.socket?.remoteAddress,
-    forwardedFor: req.header('x-forwarded-for'),
+    lines: (name) => req.header(name),
     header: (name) => req.header(name),
     params: req.param(),
   };

@@ -81,7 +81,7 @@ async function requestOf(request, raw, { target, otherTargets, ignoreCase }, pol
     path: asCharacters(target),
     userId: await policy.userId(request),
     apiKey: await policy.apiKey(request),
-    ip: clientOf(raw.socket.remoteAddress, raw.headers['x-forwarded-for'], policy),
+    ip: clientOf(raw.socket.remoteAddress, (name) => raw.headers[name], policy),
     headers: headersOf(raw),
     apiKeyHeader: policy.apiKeyHeader,
     otherPaths: otherPaths.filter((other) => other !== target),

@@ -6,22 +6,28 @@
 
 const { debuglog } = require('node:util');
 const { number, text, wrongType } = require('./arguments.js');
-const { SluicegateError, WrongTypeError, invalidArgument } = require('./error.js');
+const { SluicegateError, WrongTypeError, invalidArgument, succeeded } = require('./error.js');
 const { ensureStyle, headers } = require('./headers.js');
 const native = require('./native.js');
 
 const debug = debuglog('sluicegate');
 
 const ON_ERROR = new Set(['admit', 'deny', 'throw']);
+const FORWARDED = new Set(['x-forwarded-for', 'forwarded']);
 
 /** The names of the options that `policyOf` reads. */
-const POLICY = ['trustedProxies', 'headers', 'onError', 'log', 'maxLeaseSeconds'];
+const POLICY = ['trustedProxies', 'forwardedHeader', 'headers', 'onError', 'log', 'maxLeaseSeconds'];
 
 /** @param {RateLimitOptions<unknown>} options */
-function policyOf({ trustedProxies = 0, headers: style = 'ietf', onError = 'admit', log, maxLeaseSeconds = 3600 }) {
-  if (!Number.isInteger(number('trustedProxies', trustedProxies)) || trustedProxies < 0) {
-    throw invalidArgument('trustedProxies must be a whole number, 0 or more');
-  }
+function policyOf({
+  trustedProxies = 0,
+  forwardedHeader = 'x-forwarded-for',
+  headers: style = 'ietf',
+  onError = 'admit',
+  log,
+  maxLeaseSeconds = 3600,
+}) {
+  ensureProxies(trustedProxies, forwardedHeader);
   if (!(number('maxLeaseSeconds', maxLeaseSeconds) > 0 && maxLeaseSeconds < Infinity)) {
     throw invalidArgument(`maxLeaseSeconds ${maxLeaseSeconds}: must be above 0 and finite`);
   }
@@ -30,6 +36,7 @@ function policyOf({ trustedProxies = 0, headers: style = 'ietf', onError = 'admi
   ensureStyle(style);
   return {
     trustedProxies,
+    forwardedHeader,
     style,
     onError,
     log: finder('log', log),
@@ -39,6 +46,18 @@ function policyOf({ trustedProxies = 0, headers: style = 'ietf', onError = 'admi
     warn: log ?? process.emitWarning,
     maxLeaseSeconds,
   };
+}
+
+/** What is wrong with them is found now, and not with the first request. */
+function ensureProxies(trustedProxies, forwardedHeader) {
+  if (!Array.isArray(trustedProxies) && (!Number.isInteger(number('trustedProxies', trustedProxies)) || trustedProxies < 0)) {
+    throw invalidArgument('trustedProxies must be a whole number, 0 or more, or an array of networks');
+  }
+  if (Array.isArray(trustedProxies)) trustedProxies.forEach((network, at) => text(`trustedProxies[${at}]`, network));
+  if (!FORWARDED.has(text('forwardedHeader', forwardedHeader))) {
+    throw invalidArgument('forwardedHeader must be "x-forwarded-for" or "forwarded"');
+  }
+  succeeded(native.clientAddress(undefined, undefined, trustedProxies, forwardedHeader));
 }
 
 /**
@@ -54,10 +73,12 @@ function finder(name, value = () => undefined) {
  * The address of the client behind the proxies that are trusted, if there is one. Node joins several lines of a header.
  *
  * @param {string | undefined} peer
- * @param {string | undefined} forwardedFor
+ * @param {(name: string) => string | undefined} lines
  */
-function clientOf(peer, forwardedFor, { trustedProxies }) {
-  return native.clientAddress(peer, forwardedFor, trustedProxies) ?? undefined;
+function clientOf(peer, lines, { trustedProxies, forwardedHeader }) {
+  return /** @type {string | undefined} */ (
+    succeeded(native.clientAddress(peer, lines(forwardedHeader), trustedProxies, forwardedHeader))[0]
+  );
 }
 
 /** With `NODE_DEBUG=sluicegate`. */

@@ -85,7 +85,7 @@ function requestOf(call) {
     method: call.type,
     template: `trpc:${call.path}`,
     peer: req?.socket?.remoteAddress,
-    forwardedFor: header('x-forwarded-for'),
+    lines: header,
     header,
     params: {},
   };

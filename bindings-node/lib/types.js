@@ -71,12 +71,18 @@
  *   request that lacks what the rule counts by. Default: nobody.
  * @property {((request: Request) => Found) | string | undefined} [apiKey] The API key, or the name of the header that
  *   has it. Default: none.
- * @property {number | undefined} [trustedProxies] How many proxies stand between clients and this server, each of
+ * @property {number | string[] | undefined} [trustedProxies] How many proxies stand between clients and this server, each of
  *   which adds the address it was called from to `X-Forwarded-For`. With n of them the client is the n-th address
  *   from the right, over all lines of that header; a port or brackets are ignored. Where there is no valid address,
  *   the client is the peer of the connection. Default: 0, and the header is not looked at.
  *
  *   One proxy too many, and clients choose their addresses themselves.
+ *
+ *   Or the networks of the proxies, such as `['10.0.0.0/8', '2001:db8::/32']`: the client is the first address, from the peer
+ *   on and then from the right, that is in none of them.
+ * @property {'x-forwarded-for' | 'forwarded' | undefined} [forwardedHeader] The header that the proxies write: `forwarded` is
+ *   that of RFC 7239. They have to write the one that is read: the other one is the client's own word. Default:
+ *   `x-forwarded-for`.
  * @property {HeaderStyle | undefined} [headers] The headers that state the limits to clients. Default: `ietf`.
  * @property {boolean | undefined} [ignoreCase] Whether the application routes without regard to capitals. Default: of
  *   Fastify, what the application says; of Express `true`, since parts of an application cannot be seen. Even then keys
@@ -164,7 +170,7 @@
  * @template Response
  * @template {unknown[]} Denied
  * @typedef {RouteHooks<Args, Response, Denied>
- *   & Pick<RateLimitOptions<unknown>, 'trustedProxies' | 'headers' | 'onError' | 'maxLeaseSeconds' | 'log'>
+ *   & Pick<RateLimitOptions<unknown>, 'trustedProxies' | 'forwardedHeader' | 'headers' | 'onError' | 'maxLeaseSeconds' | 'log'>
  *   & RouteNames} RouteDefaults
  */
 

@@ -77,16 +77,31 @@ pub(crate) fn answer_undecided() -> Problem {
     bridge::Problem::undecided().into()
 }
 
-/// The address of the client behind so many trusted proxies: of the lines of `X-Forwarded-For`, joined, or the peer's.
+/// The address of the client behind trusted proxies, of which the number or the networks are given: by the lines of the header
+/// that they write, joined, or else the peer's. A list, of none or of one.
 #[napi(catch_unwind)]
 pub(crate) fn client_address(
     peer: Option<String>,
-    forwarded_for: Option<String>,
-    trusted_proxies: f64,
-) -> Option<String> {
-    let lines = forwarded_for.iter().map(|line| line.as_bytes());
+    forwarded: Option<String>,
+    trusted_proxies: Either<f64, Vec<String>>,
+    forwarded_header: String,
+) -> Either<Vec<String>, Failure> {
+    let trusted = match trusted(&trusted_proxies, &forwarded_header) {
+        Ok(trusted) => trusted,
+        Err(error) => return Either::B(Failure::from(&error)),
+    };
+    let lines = forwarded.iter().map(|line| line.as_bytes());
     let peer = peer.as_deref().unwrap_or_default();
-    bridge::client_address(lines, peer, trusted_proxies as usize).map(|address| address.to_string())
+    let client = bridge::client_address(lines, peer, &trusted);
+    Either::A(client.iter().map(ToString::to_string).collect())
+}
+
+fn trusted(proxies: &Either<f64, Vec<String>>, header: &str) -> sluicegate::Result<bridge::TrustedProxies> {
+    let proxies = match proxies {
+        Either::A(count) => bridge::TrustedProxies::count(*count as usize),
+        Either::B(networks) => bridge::TrustedProxies::networks(networks.iter().map(String::as_str))?,
+    };
+    Ok(proxies.with_header(header.parse()?))
 }
 
 /// Whether a text can be the name of an HTTP header.

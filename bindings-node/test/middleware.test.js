@@ -81,8 +81,8 @@ everywhere('values of headers are UTF-8', async (open) => {
 
 everywhere('the address is that of the peer, unless proxies are trusted', async (open) => {
   const limiter = await RateLimiter.connect('memory://', { rules: RULES });
-  const charged = async (options, forwarded) => {
-    const headers = forwarded === undefined ? {} : { 'X-Forwarded-For': forwarded };
+  const charged = async (options, forwarded, rfc7239 = []) => {
+    const headers = { ...(forwarded === undefined ? {} : { 'X-Forwarded-For': forwarded }), Forwarded: rfc7239 };
     await (await open(options, limiter))('/login', { headers });
     const used = {};
     for (const key of ['127.0.0.1', '192.0.2.1', '192.0.2.2', '2001:db8::/64', '6.6.6.6']) {
@@ -103,6 +103,11 @@ everywhere('the address is that of the peer, unless proxies are trusted', async 
   for (const none of ['unknown', '', '192.0.2.1,', '1.2.3', '192.0.2.1:x', '[192.0.2.1]', ...brackets]) {
     assert.equal(await charged({ trustedProxies: 1 }, none), '127.0.0.1', none);
   }
+  const networks = ['127.0.0.0/8', '::1', '10.0.0.0/8'];
+  assert.equal(await charged({ trustedProxies: networks }, '6.6.6.6, 192.0.2.1, 10.1.1.1'), '192.0.2.1');
+  assert.equal(await charged({ trustedProxies: ['10.0.0.0/8'] }, '192.0.2.1'), '127.0.0.1');
+  const six = ['for=6.6.6.6', 'for="[2001:db8::1]:80";proto=https'];
+  assert.equal(await charged({ trustedProxies: 1, forwardedHeader: 'forwarded' }, '6.6.6.6', six), '2001:db8::/64');
 });
 
 everywhere('another style of headers', async (open) => {
@@ -239,6 +244,9 @@ everywhere('options are checked before any request', async (open) => {
     [{ trustedProxies: 0.5 }, { code: 'InvalidArgument', message: /^trustedProxies must be/ }],
     [{ onError: 5 }, { name: 'WrongTypeError', message: 'onError: must be a string, not number' }],
     [{ headers: 5 }, { name: 'WrongTypeError', message: 'headers: must be a string, not number' }],
+    [{ trustedProxies: ['10.0.0.0/40'] }, { code: 'InvalidArgument', message: /^trusted_proxies: "10.0.0.0\/40" is no network/ }],
+    [{ trustedProxies: [7] }, { name: 'WrongTypeError', message: /^trustedProxies\[0\]: must be a string/ }],
+    [{ forwardedHeader: 'via' }, { code: 'InvalidArgument', message: /^forwardedHeader must be/ }],
     [{ trustedProxies: -1 }, { code: 'InvalidArgument', message: /^trustedProxies must be/ }],
     [{ onError: 'raise' }, { code: 'InvalidArgument', message: /^onError must be/ }],
     [{ maxLeaseSeconds: 0 }, { code: 'InvalidArgument', message: 'maxLeaseSeconds 0: must be above 0 and finite' }],

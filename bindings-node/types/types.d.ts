@@ -117,8 +117,17 @@ export type RateLimitOptions<Request> = {
      * the client is the peer of the connection. Default: 0, and the header is not looked at.
      *
      * One proxy too many, and clients choose their addresses themselves.
+     *
+     * Or the networks of the proxies, such as `['10.0.0.0/8', '2001:db8::/32']`: the client is the first address, from the peer
+     * on and then from the right, that is in none of them.
      */
-    trustedProxies?: number | undefined;
+    trustedProxies?: number | string[] | undefined;
+    /**
+     * The header that the proxies write: `forwarded` is
+     * that of RFC 7239. They have to write the one that is read: the other one is the client's own word. Default:
+     * `x-forwarded-for`.
+     */
+    forwardedHeader?: "x-forwarded-for" | "forwarded" | undefined;
     /**
      * The headers that state the limits to clients. Default: `ietf`.
      */
@@ -249,7 +258,7 @@ export type Stated = string | Rule | readonly (string | Rule)[];
 /**
  * Options of all limits of one `routeLimits`.
  */
-export type RouteDefaults<Args extends unknown[], Response, Denied extends unknown[]> = RouteHooks<Args, Response, Denied> & Pick<RateLimitOptions<unknown>, "trustedProxies" | "headers" | "onError" | "maxLeaseSeconds" | "log"> & RouteNames;
+export type RouteDefaults<Args extends unknown[], Response, Denied extends unknown[]> = RouteHooks<Args, Response, Denied> & Pick<RateLimitOptions<unknown>, "trustedProxies" | "forwardedHeader" | "headers" | "onError" | "maxLeaseSeconds" | "log"> & RouteNames;
 export type RouteNames = {
     /**
      * Begins the names of rules that are stated at routes, so that two services on one

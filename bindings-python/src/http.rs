@@ -2,24 +2,57 @@
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::PyString;
+use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 use sluicegate::bridge;
 
-use crate::arguments::{Given, amount, text};
+use crate::arguments::{Given, amount, text, whole, wrong_type};
 use crate::decision::{Decision, style};
-use crate::errors::exception;
+use crate::errors::{exception, invalid_argument};
 
-/// The address of the client behind so many trusted proxies: of these lines of `X-Forwarded-For`, or the peer's.
-#[pyfunction]
-pub(crate) fn client_address(
-    peer: Option<&Bound<'_, PyString>>,
-    forwarded_for: Vec<PyBackedStr>,
-    trusted_proxies: &Bound<'_, PyAny>,
-) -> PyResult<Option<String>> {
-    let peer = peer.and_then(|peer| peer.to_str().ok()).unwrap_or_default();
-    let trusted_proxies = usize::try_from(amount(trusted_proxies, "trusted_proxies")?).unwrap_or(usize::MAX);
-    let lines = forwarded_for.iter().map(|line| line.as_bytes());
-    Ok(bridge::client_address(lines, peer, trusted_proxies).map(|address| address.to_string()))
+/// The proxies in front of a service that are believed about the client.
+#[pyclass(module = "sluicegate._native", frozen)]
+pub(crate) struct TrustedProxies(bridge::TrustedProxies);
+
+#[pymethods]
+impl TrustedProxies {
+    /// Their number, or their networks; and the header that they write.
+    #[new]
+    fn new(trusted_proxies: &Bound<'_, PyAny>, forwarded_header: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let refused = |error| exception(trusted_proxies.py(), &error);
+        let header: bridge::ForwardedHeader =
+            text(forwarded_header, "forwarded_header")?.parse().map_err(|error: sluicegate::Error| {
+                let wrong = format!("forwarded_header: {}", error.message());
+                invalid_argument(forwarded_header.py(), &wrong)
+            })?;
+        let is_list =
+            trusted_proxies.is_instance_of::<PyList>() || trusted_proxies.is_instance_of::<PyTuple>();
+        let proxies = if is_list {
+            let networks: Vec<Bound<'_, PyAny>> = trusted_proxies.try_iter()?.collect::<PyResult<_>>()?;
+            let named = |(at, network)| text(network, &format!("trusted_proxies[{at}]"));
+            let networks = networks.iter().enumerate().map(named).collect::<PyResult<Vec<_>>>()?;
+            bridge::TrustedProxies::networks(networks).map_err(refused)?
+        } else {
+            if !trusted_proxies.is_instance_of::<PyInt>() {
+                return Err(wrong_type("trusted_proxies", "an int or a list of networks", trusted_proxies));
+            }
+            let count = whole(trusted_proxies, "trusted_proxies", "must be 0 or more")?;
+            bridge::TrustedProxies::count(usize::try_from(count).unwrap_or(usize::MAX))
+        };
+        Ok(Self(proxies.with_header(header)))
+    }
+
+    /// The name of the header to be read, in small letters.
+    #[getter]
+    fn header(&self) -> &'static str {
+        self.0.header().name()
+    }
+
+    /// The address of the client, by these lines of the header, or else the peer's.
+    fn client(&self, peer: Option<&Bound<'_, PyString>>, lines: Vec<PyBackedStr>) -> Option<String> {
+        let peer = peer.and_then(|peer| peer.to_str().ok()).unwrap_or_default();
+        let lines = lines.iter().map(|line| line.as_bytes());
+        bridge::client_address(lines, peer, &self.0).map(|address| address.to_string())
+    }
 }
 
 /// The key of the client with an address.

@@ -43,7 +43,7 @@ mod native {
     #[pymodule_export]
     use crate::decision::Decision;
     #[pymodule_export]
-    use crate::http::{Problem, address_key, client_address, is_header_name};
+    use crate::http::{Problem, TrustedProxies, address_key, is_header_name};
     #[pymodule_export]
     use crate::lab::{LabReport, lab_compare, lab_run};
     #[pymodule_export]

@@ -154,6 +154,23 @@ def test_clients_behind_proxies(
     assert left("login", client) == 4
 
 
+@pytest.mark.parametrize(
+    ("trusted_proxies", "line", "client"),
+    [
+        (1, 'for=6.6.6.6, for="[2001:db8::1]:443";proto=https', "2001:db8::/64"),
+        (["127.0.0.0/8", "10.0.0.0/8"], "for=6.6.6.6, for=192.0.2.1, for=10.1.2.3", "192.0.2.1"),
+        (["10.0.0.0/8"], "for=192.0.2.1", "127.0.0.1"),
+    ],
+)
+def test_proxies_may_be_named_by_networks_and_write_forwarded(
+    trusted_proxies: Any, line: str, client: str, redis_url: str, serve: Serve, left: Callable[[str, str], int]
+) -> None:
+    site = serve(redis_url, trusted_proxies=trusted_proxies, forwarded_header="forwarded", headers="ietf-draft-7")
+    answer = site.ask("POST", "/login", ("Forwarded", line), ("X-Forwarded-For", "7.7.7.7"))
+    assert answer.header("RateLimit") == "limit=5, remaining=4, reset=12"
+    assert left("login", client) == 4
+
+
 def test_keys_and_headers(redis_url: str, serve: Serve, left: Callable[[str, str], int]) -> None:
     site = serve(redis_url, api_key="X-Api-Key")
     assert site.ask("GET", "/keys", ("x-api-key", "k1")).header("RateLimit") == '"keys";r=4;t=12'
@@ -303,9 +320,11 @@ def test_rules_change_while_requests_run(tmp_path: Path, serve: Serve) -> None:
     ("options", "message"),
     [
         ({"api_key": "a key"}, "api_key must be a function, or the name of an HTTP header"),
-        ({"trusted_proxies": -1}, "trusted_proxies must be 0 or more"),
+        ({"trusted_proxies": -1}, "trusted_proxies -1: must be 0 or more"),
         ({"on_error": "ignore"}, 'on_error must be "admit", "deny" or "raise"'),
-        ({"headers": "draft"}, 'style: it has to be "ietf", "x-ratelimit" or "x-ratelimit-seconds"'),
+        ({"headers": "draft"}, 'style: it has to be "ietf", "ietf-draft-6", "ietf-draft-7", .*'),
+        ({"trusted_proxies": ["10.0.0.0/8", "10.0.0.1/x"]}, 'trusted_proxies: "10.0.0.1/x" is no network such as'),
+        ({"forwarded_header": "via"}, 'forwarded_header: it has to be "x-forwarded-for" or "forwarded"'),
     ],
 )
 def test_options_that_make_no_sense(middleware: Any, options: dict[str, Any], message: str) -> None:
@@ -319,8 +338,8 @@ def test_options_that_make_no_sense(middleware: Any, options: dict[str, Any], me
     [
         ({"limiter": None}, "limiter must be an? .*RateLimiter.*, not NoneType"),
         ({"limiter": 5.5}, "limiter must be an? .*RateLimiter.*, not float"),
-        ({"trusted_proxies": "1"}, "trusted_proxies must be an int, not str"),
-        ({"trusted_proxies": 1.5}, "trusted_proxies must be an int, not float"),
+        ({"trusted_proxies": "1"}, "trusted_proxies must be an int or a list of networks, not str"),
+        ({"trusted_proxies": 1.5}, "trusted_proxies must be an int or a list of networks, not float"),
         ({"ignore_case": 1}, "ignore_case must be a bool, not int"),
         ({"headers": 5}, "headers must be a str, not int"),
         ({"on_error": None}, "on_error must be a str, not NoneType"),

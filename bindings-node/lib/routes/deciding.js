@@ -23,7 +23,7 @@ const ROUTE = new Set([...HOOKS, 'shared', 'perMethod']);
  * @property {string} method
  * @property {string} template The template of the route, such as `/items/:id`; never the raw path.
  * @property {string | undefined} peer The address that the connection comes from.
- * @property {string | undefined} forwardedFor The lines of `X-Forwarded-For`, joined.
+ * @property {(name: string) => string | undefined} lines All lines of a header, by its name in small letters, joined.
  * @property {(name: string) => string | undefined} header A header by its name in small letters.
  * @property {Readonly<Record<string, unknown>>} params What the path has in place of parameters.
  */

@@ -75,8 +75,8 @@ class Keys {
   }
 
   #address(rule) {
-    const { peer, forwardedFor } = this.#request;
-    const ip = clientOf(peer, forwardedFor, this.#policy);
+    const { peer, lines } = this.#request;
+    const ip = clientOf(peer, lines, this.#policy);
     if (ip !== undefined) return addressKeyOf(ip, rule.ipv6_prefix_length ?? DEFAULT_PREFIX);
     if (this.#hooks.noAddress !== 'shared') throw new NoAddress();
     if (!isWarned) {

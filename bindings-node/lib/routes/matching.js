@@ -90,7 +90,7 @@ function isNames(value) {
 function partsOf({ ip, headers }) {
   return {
     peer: ip,
-    forwardedFor: undefined,
+    lines: () => undefined,
     params: {},
     header: (name) => headers.find(([other]) => other.toLowerCase() === name)?.[1],
   };

@@ -48,7 +48,7 @@ function ofMessage(context, kind, client = context.getArgByIndex(0), template = 
     method: '',
     template,
     peer: client?.handshake?.address ?? client?._socket?.remoteAddress,
-    forwardedFor: headers['x-forwarded-for'],
+    lines: (name) => headers[name],
     header: (name) => headers[name],
     params: {},
   };

@@ -22,7 +22,7 @@ function routeRequest(raw, known) {
     where: `route ${known.template}`,
     method: raw.method ?? '',
     peer: raw.socket.remoteAddress,
-    forwardedFor: /** @type {string | undefined} */ (raw.headers['x-forwarded-for']),
+    lines: (name) => /** @type {string | undefined} */ (raw.headers[name]),
     header: (name) => headersOf(raw).find(([other]) => other.toLowerCase() === name)?.[1],
     ...known,
   };

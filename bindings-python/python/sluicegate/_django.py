@@ -24,7 +24,14 @@ from ._routes.django import refused, signed_in
 from ._routes.hooks import name_of
 from ._routes.matching import MatchedRequest, Matching
 
-_POLICY = {"trusted_proxies": 0, "headers": "ietf", "on_error": "admit", "ignore_case": False, "max_lease_seconds": 3600}
+_POLICY: dict[str, Any] = {
+    "trusted_proxies": 0,
+    "forwarded_header": "x-forwarded-for",
+    "headers": "ietf",
+    "on_error": "admit",
+    "ignore_case": False,
+    "max_lease_seconds": 3600,
+}
 _HOOKS = ("skip", "key", "cost", "rules", "on_denied", "on_decision")
 _OTHERS = ("limiter", "enabled", "user_id", "api_key", "count")
 # What may be a function, which settings name by its path.
@@ -106,7 +113,7 @@ class SluicegateMiddleware:
 
     def _described(self, request: HttpRequest) -> MatchedRequest:
         headers = [(name.lower(), text(raw_bytes(value))) for name, value in request.headers.items()]
-        forwarded_for = (value for name, value in headers if name == "x-forwarded-for")
+        forwarded_for = (value for name, value in headers if name == self._policy.forwarded_header)
         peer = request.META.get("REMOTE_ADDR") or None
         path, other_paths = _paths(request)
         user = self._user_id(request)

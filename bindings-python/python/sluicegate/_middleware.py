@@ -11,14 +11,17 @@ from math import inf
 from typing import TYPE_CHECKING, AnyStr, Literal
 from urllib.parse import quote
 
-from ._native import Decision, Problem, client_address, is_header_name
+from ._native import Decision, Problem, TrustedProxies, is_header_name
 from .errors import InvalidArgumentError, SluicegateError, WrongTypeError
 
 if TYPE_CHECKING:
-    _Style = Literal["ietf", "x-ratelimit", "x-ratelimit-seconds"]
+    _Style = Literal["ietf", "ietf-draft-6", "ietf-draft-7", "ietf-draft-8", "x-ratelimit", "x-ratelimit-seconds"]
+    _Forwarded = Literal["x-forwarded-for", "forwarded"]
     _OnError = Literal["admit", "deny", "raise"]
 
 Headers = list[tuple[str, str]]
+# How many proxies, or their networks.
+Trusted = int | list[str] | tuple[str, ...]
 
 # What a path may have as it is, and the percent sign of what is encoded already.
 _VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
@@ -52,20 +55,20 @@ class Undecided:
 class Policy:
     """What becomes of requests."""
 
-    trusted_proxies: int
+    trusted_proxies: Trusted
     headers: _Style
     on_error: _OnError
     ignore_case: bool
     max_lease_seconds: float
+    forwarded_header: _Forwarded = "x-forwarded-for"
+    _proxies: TrustedProxies = field(init=False, repr=False, compare=False)
     _undecided: Undecided = field(default_factory=Undecided, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         ensure("ignore_case", "a bool", self.ignore_case, isinstance(self.ignore_case, bool))
-        ensure("trusted_proxies", "an int", self.trusted_proxies, isinstance(self.trusted_proxies, int))
         ensure("headers", "a str", self.headers, isinstance(self.headers, str))
         ensure("on_error", "a str", self.on_error, isinstance(self.on_error, str))
-        if self.trusted_proxies < 0:
-            raise InvalidArgumentError("trusted_proxies must be 0 or more")
+        object.__setattr__(self, "_proxies", TrustedProxies(self.trusted_proxies, self.forwarded_header))
         ensure_seconds("max_lease_seconds", self.max_lease_seconds)
         if self.on_error not in ("admit", "deny", "raise"):
             raise InvalidArgumentError('on_error must be "admit", "deny" or "raise"')
@@ -73,8 +76,8 @@ class Policy:
         Decision(allowed=True, rule="any", limit=1, remaining=1).headers(self.headers)
 
     def ip(self, peer: str | None, forwarded_for: Iterable[str]) -> str | None:
-        """The address that the outermost of the trusted proxies was called from, or else the peer's."""
-        return client_address(peer, list(forwarded_for), self.trusted_proxies)
+        """The address of the client: what the trusted proxies say of it, or else the peer's."""
+        return self._proxies.client(peer, list(forwarded_for))
 
     def decided(self, decision: Decision) -> Headers | Problem:
         """The headers for the answer of the application, or the answer to a request that is denied."""

@@ -23,9 +23,9 @@ __all__ = [
     "Reservation",
     "Reserved",
     "RulesStatus",
+    "TrustedProxies",
     "address_key",
     "cli",
-    "client_address",
     "is_header_name",
     "lab_compare",
     "lab_run",
@@ -126,7 +126,7 @@ class Decision:
     def parts(self) -> tuple[Decision, ...]:
         """One decision per item of a `check_all`, in order; empty otherwise."""
 
-    def headers(self, style: Literal["ietf", "x-ratelimit", "x-ratelimit-seconds"] = "ietf") -> list[tuple[str, str]]:
+    def headers(self, style: Literal["ietf", "ietf-draft-6", "ietf-draft-7", "ietf-draft-8", "x-ratelimit", "x-ratelimit-seconds"] = "ietf") -> list[tuple[str, str]]:
         """The headers of the answer to an HTTP request, as names and values.
 
         `"ietf"`: `RateLimit-Policy` and `RateLimit`, with all rules that were applied. `"x-ratelimit"`:
@@ -860,8 +860,19 @@ def address_key(ip: str, prefix_length: int = 64) -> str:
 def cli(arguments: list[str]) -> int:
     """Runs the command-line tool with these arguments, the first of which is its name; returns the exit code."""
 
-def client_address(peer: str | None, forwarded_for: list[str], trusted_proxies: int) -> str | None:
-    """The address of the client behind so many trusted proxies: of these lines of `X-Forwarded-For`, or the peer's."""
+@final
+class TrustedProxies:
+    """The proxies in front of a service that are believed about the client."""
+
+    def __new__(cls, trusted_proxies: int | list[str] | tuple[str, ...], forwarded_header: str) -> TrustedProxies:
+        """Their number, or their networks; and the header that they write."""
+
+    @property
+    def header(self) -> str:
+        """The name of the header to be read, in small letters."""
+
+    def client(self, peer: str | None, lines: list[str]) -> str | None:
+        """The address of the client, by these lines of the header, or else the peer's."""
 
 def is_header_name(name: str) -> bool:
     """Whether a text can be the name of an HTTP header."""

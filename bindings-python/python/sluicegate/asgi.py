@@ -18,7 +18,7 @@ from ._routes.hooks import Count, Hooks
 from ._routes.matching import MatchedRequest, Matching
 
 if TYPE_CHECKING:
-    from ._middleware import _OnError, _Style
+    from ._middleware import Trusted, _Forwarded, _OnError, _Style
 
 __all__ = ["RateLimitMiddleware"]
 
@@ -60,6 +60,10 @@ class RateLimitMiddleware:
     addresses themselves. If the server looks at that header already (as uvicorn does for local peers, unless run
     with `--no-proxy-headers`), the peer is what it found.
 
+    `trusted_proxies` may also be a list of networks, such as `["10.0.0.0/8", "2001:db8::/32"]`: the client is the first address,
+    from the peer on and then from the right, that is in none of them. `forwarded_header`: `"forwarded"` where proxies write the
+    header of RFC 7239 instead. They have to write the one that is read: the other one is the client's own word.
+
     `headers`: the style, as of `Decision.headers`.
 
     `ignore_case`: the application routes without regard to capitals.
@@ -95,7 +99,8 @@ class RateLimitMiddleware:
         *,
         user_id: _FindUser | None = None,
         api_key: _Find | str | None = None,
-        trusted_proxies: int = 0,
+        trusted_proxies: Trusted = 0,
+        forwarded_header: _Forwarded = "x-forwarded-for",
         headers: _Style = "ietf",
         on_error: _OnError = "admit",
         ignore_case: bool = False,
@@ -118,7 +123,7 @@ class RateLimitMiddleware:
         self._api_key = None if isinstance(api_key, str) else api_key
         self._api_key_header = header_name(api_key) if isinstance(api_key, str) else None
         self._root_path = root_path
-        self._policy = Policy(trusted_proxies, headers, on_error, ignore_case, max_lease_seconds)
+        self._policy = Policy(trusted_proxies, headers, on_error, ignore_case, max_lease_seconds, forwarded_header)
         self._matching = Matching(
             self._policy,
             skip=skip,
@@ -172,7 +177,7 @@ class RateLimitMiddleware:
         headers = [(name.decode("latin-1").lower(), text(value)) for name, value in scope["headers"]]
         client = scope.get("client")
         peer = client[0] if client else None
-        forwarded_for = (value for name, value in headers if name == "x-forwarded-for")
+        forwarded_for = (value for name, value in headers if name == self._policy.forwarded_header)
         own_root = own_root_path(self._app) if self._root_path is None else self._root_path
         path, other_paths = scope_paths(scope, own_root)
         method = scope.get("method", "GET")

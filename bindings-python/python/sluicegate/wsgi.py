@@ -18,7 +18,7 @@ from ._routes.matching import MatchedRequest, Matching
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-    from ._middleware import _OnError, _Style
+    from ._middleware import Trusted, _Forwarded, _OnError, _Style
 
 __all__ = ["RateLimitMiddleware"]
 
@@ -44,7 +44,8 @@ class RateLimitMiddleware:
         *,
         user_id: Callable[[WSGIEnvironment], str | int | None] | None = None,
         api_key: Callable[[WSGIEnvironment], str | None] | str | None = None,
-        trusted_proxies: int = 0,
+        trusted_proxies: Trusted = 0,
+        forwarded_header: _Forwarded = "x-forwarded-for",
         headers: _Style = "ietf",
         on_error: _OnError = "admit",
         ignore_case: bool = False,
@@ -64,7 +65,7 @@ class RateLimitMiddleware:
         self._user_id = user_id
         self._api_key = None if isinstance(api_key, str) else api_key
         self._api_key_header = header_name(api_key) if isinstance(api_key, str) else None
-        self._policy = Policy(trusted_proxies, headers, on_error, ignore_case, max_lease_seconds)
+        self._policy = Policy(trusted_proxies, headers, on_error, ignore_case, max_lease_seconds, forwarded_header)
         self._matching = Matching(
             self._policy,
             skip=skip,
@@ -98,7 +99,7 @@ class RateLimitMiddleware:
     def _described(self, environ: WSGIEnvironment) -> MatchedRequest:
         headers = _headers(environ)
         # Several lines of one header are joined by the server.
-        forwarded_for = (value for name, value in headers if name == "x-forwarded-for")
+        forwarded_for = (value for name, value in headers if name == self._policy.forwarded_header)
         method, peer = environ["REQUEST_METHOD"], environ.get("REMOTE_ADDR")
         path, other_paths = environ_paths(environ)
         line = {

@@ -27,7 +27,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
-pub use crate::http::{Problem, client_address, is_header_name};
+pub use crate::http::{ForwardedHeader, Problem, TrustedProxies, client_address, is_header_name};
 use crate::limiter::{AsyncRateLimiter, Builder};
 pub use crate::options::{OPTIONS, OptionKind, OptionSpec, OptionValue};
 pub use crate::plan::{Form, RawDecision};

@@ -3,30 +3,33 @@
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::proxies::{ForwardedHeader, TrustedProxies};
 use crate::net::subnet::undecorated;
 
-/// The address that the outermost of the trusted proxies was called from, or else the peer's. Proxies add to the lines
-/// of `X-Forwarded-For`; neither they nor the peer's text need be valid addresses.
+/// The address of the client: what the trusted proxies say of it, or else the peer's. Proxies add to the lines of a header;
+/// neither they nor the peer's text need be valid addresses.
 #[cfg(feature = "bridge")]
 pub fn client_address<'a>(
     lines: impl DoubleEndedIterator<Item = &'a [u8]>,
     peer: &str,
-    trusted_proxies: usize,
+    trusted: &TrustedProxies,
 ) -> Option<IpAddr> {
-    client(lines, || undecorated(peer), trusted_proxies)
+    client(lines, || undecorated(peer), trusted)
 }
 
 /// The same of a peer that is looked for where it is needed.
 pub(crate) fn client<'a>(
     lines: impl DoubleEndedIterator<Item = &'a [u8]>,
     peer: impl FnOnce() -> Option<IpAddr>,
-    trusted_proxies: usize,
+    trusted: &TrustedProxies,
 ) -> Option<IpAddr> {
-    if trusted_proxies > 0 {
-        return forwarded_address(lines, trusted_proxies).or_else(peer);
+    if !trusted.is_nobody() {
+        return trusted.client(lines, peer);
     }
     let peer = peer();
-    warn_unread(lines, peer);
+    if trusted.header == ForwardedHeader::XForwardedFor {
+        warn_unread(lines, peer);
+    }
     peer
 }
 
@@ -53,33 +56,27 @@ fn read(address: &[u8]) -> Option<IpAddr> {
     undecorated(std::str::from_utf8(address).ok()?.trim())
 }
 
-/// The address that the outermost of the trusted proxies was called from. Each adds it on the right. What stands further
-/// left than as many as are trusted is the client's own word.
-fn forwarded_address<'a>(
-    lines: impl DoubleEndedIterator<Item = &'a [u8]>,
-    trusted_proxies: usize,
-) -> Option<IpAddr> {
-    let before = trusted_proxies.checked_sub(1)?;
-    let mut addresses = lines.rev().flat_map(|line| line.rsplit(|byte| *byte == b','));
-    read(addresses.nth(before)?)
-}
-
 #[cfg(all(test, feature = "bridge"))]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
 
     const PEER: &str = "10.0.0.1";
 
     fn found(lines: &[&str], trusted_proxies: usize) -> String {
+        by(lines, PEER, &TrustedProxies::count(trusted_proxies))
+    }
+
+    fn by(lines: &[&str], peer: &str, trusted: &TrustedProxies) -> String {
         let lines = lines.iter().map(|line| line.as_bytes());
-        client_address(lines, PEER, trusted_proxies).map(|address| address.to_string()).unwrap_or_default()
+        client_address(lines, peer, trusted).map(|address| address.to_string()).unwrap_or_default()
     }
 
     #[test]
     fn nothing_is_believed_unless_asked_for() {
         assert_eq!(found(&["192.0.2.1"], 0), PEER);
         assert_eq!(found(&[], 1), PEER);
-        assert_eq!(client_address([].into_iter(), "", 1), None);
+        assert_eq!(client_address([].into_iter(), "", &TrustedProxies::count(1)), None);
     }
 
     #[test]
@@ -134,9 +131,58 @@ mod tests {
 
     #[test]
     fn a_peer_may_be_no_address() {
-        let of = |peer| client_address([].into_iter(), peer, 0).map(|address| address.to_string());
+        let of = |peer| {
+            client_address([].into_iter(), peer, &TrustedProxies::default())
+                .map(|address| address.to_string())
+        };
         assert_eq!(of("fe80::1%eth0").as_deref(), Some("fe80::1"));
         assert_eq!(of("::ffff:192.0.2.1").as_deref(), Some("192.0.2.1"));
         assert_eq!(of("testclient"), None);
+    }
+    #[test]
+    fn proxies_are_known_by_their_networks() {
+        let trusted = TrustedProxies::networks(["10.0.0.0/8", "192.0.2.7", "2001:db8::/32"]).unwrap();
+        let from = |peer, lines: &[&str]| by(lines, peer, &trusted);
+        assert_eq!(from("203.0.113.9", &["198.51.100.1"]), "203.0.113.9", "who is no proxy is not believed");
+        assert_eq!(from("10.0.0.1", &["6.6.6.6, 198.51.100.1"]), "198.51.100.1");
+        assert_eq!(
+            from("10.0.0.1", &["6.6.6.6, 198.51.100.1, 192.0.2.7", "[2001:db8::5]:443"]),
+            "198.51.100.1"
+        );
+        assert_eq!(from("::ffff:10.0.0.1", &["10.1.1.1, 10.2.2.2"]), "10.1.1.1", "all are proxies");
+        assert_eq!(from("10.0.0.1", &["198.51.100.1, unknown"]), "10.0.0.1", "the last that is known");
+        assert_eq!(
+            (from("10.0.0.1", &[]), from("", &["198.51.100.1"])),
+            ("10.0.0.1".to_owned(), String::new())
+        );
+        let error = TrustedProxies::networks(["10.0.0.0/8", "10.0.0.0/33"]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().contains("\"10.0.0.0/33\" is no network"), "{error}");
+    }
+
+    #[test]
+    fn forwarded_is_read_instead_where_that_is_asked_for() {
+        let trusted = |count| TrustedProxies::count(count).with_header(ForwardedHeader::Forwarded);
+        let found = |line, count| by(&[line], PEER, &trusted(count));
+        assert_eq!(found("for=6.6.6.6, For=192.0.2.1:80;proto=http;by=203.0.113.43", 1), "192.0.2.1");
+        assert_eq!(
+            found("by=10.0.0.2; for=\"[2001:db8:cafe::17]:4711\", for=192.0.2.1", 2),
+            "2001:db8:cafe::17"
+        );
+        // What a client leaves open takes up nothing of what a proxy adds.
+        assert_eq!(found("for=\"6.6.6.6, for=192.0.2.1", 1), "192.0.2.1");
+        for bad in [
+            "for=unknown",
+            "for=_hidden",
+            "proto=https",
+            "192.0.2.1",
+            "for=\"192.0.2.1",
+            "for=[2001:db8::1",
+            "",
+        ] {
+            assert_eq!(found(bad, 1), PEER, "{bad}");
+        }
+        assert_eq!("forwarded".parse(), Ok(ForwardedHeader::Forwarded));
+        assert!("Forwarded".parse::<ForwardedHeader>().unwrap_err().message().contains("x-forwarded-for"));
     }
 }

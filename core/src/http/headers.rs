@@ -27,6 +27,14 @@ pub enum HeaderStyle {
     /// `RateLimit-Policy` and `RateLimit`, as draft-ietf-httpapi-ratelimit-headers-10 has them: every rule
     /// that was applied.
     Ietf,
+    /// `RateLimit-Policy`, and `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` (seconds from now) of the rule
+    /// that decided, as draft 6 had them.
+    IetfDraft6,
+    /// `RateLimit-Policy`, and `RateLimit` with limit, remaining and reset (seconds from now) of the rule that decided, as
+    /// draft 7 had them.
+    IetfDraft7,
+    /// As draft 8 had them. What is sent is what draft 10 has.
+    IetfDraft8,
     /// `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` of the rule that decided. Reset is a Unix time in
     /// seconds, by this machine's clock, as with GitHub, express-rate-limit and Flask-Limiter.
     XRateLimit,
@@ -41,12 +49,22 @@ pub fn is_header_name(name: &str) -> bool {
 }
 
 impl HeaderStyle {
-    const ALL: [Self; 3] = [Self::Ietf, Self::XRateLimit, Self::XRateLimitSeconds];
+    const ALL: [Self; 6] = [
+        Self::Ietf,
+        Self::IetfDraft6,
+        Self::IetfDraft7,
+        Self::IetfDraft8,
+        Self::XRateLimit,
+        Self::XRateLimitSeconds,
+    ];
 
-    /// `"ietf"`, `"x-ratelimit"` or `"x-ratelimit-seconds"`.
+    /// `"ietf"`, `"ietf-draft-6"`, `"ietf-draft-7"`, `"ietf-draft-8"`, `"x-ratelimit"` or `"x-ratelimit-seconds"`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ietf => "ietf",
+            Self::IetfDraft6 => "ietf-draft-6",
+            Self::IetfDraft7 => "ietf-draft-7",
+            Self::IetfDraft8 => "ietf-draft-8",
             Self::XRateLimit => "x-ratelimit",
             Self::XRateLimitSeconds => "x-ratelimit-seconds",
         }
@@ -58,7 +76,8 @@ impl FromStr for HeaderStyle {
 
     fn from_str(name: &str) -> Result<Self, Error> {
         let known = Self::ALL.into_iter().find(|style| style.name() == name);
-        let wrong = "style: it has to be \"ietf\", \"x-ratelimit\" or \"x-ratelimit-seconds\"";
+        let wrong = "style: it has to be \"ietf\", \"ietf-draft-6\", \"ietf-draft-7\", \"ietf-draft-8\", \"x-ratelimit\" \
+                     or \"x-ratelimit-seconds\"";
         known.ok_or_else(|| Error::new(ErrorKind::InvalidArgument, wrong))
     }
 }
@@ -85,7 +104,9 @@ impl Decision {
     pub fn headers(&self, style: HeaderStyle) -> Vec<(&'static str, String)> {
         let mut headers = match style {
             _ if self.shadow || !self.rule_applied() => Vec::new(),
-            HeaderStyle::Ietf => self.ietf(),
+            HeaderStyle::Ietf | HeaderStyle::IetfDraft8 => self.ietf(),
+            HeaderStyle::IetfDraft6 => self.draft_6(),
+            HeaderStyle::IetfDraft7 => self.draft_7(),
             HeaderStyle::XRateLimit => self.x_ratelimit(unix_seconds(SystemTime::now(), self.reset_after)),
             HeaderStyle::XRateLimitSeconds => self.x_ratelimit(seconds(self.reset_after)),
         };
@@ -96,11 +117,40 @@ impl Decision {
     }
 
     fn ietf(&self) -> Vec<Header> {
+        vec![
+            ("RateLimit-Policy", self.listed(Self::policy_item)),
+            ("RateLimit", self.listed(Self::limit_item)),
+        ]
+    }
+
+    fn draft_6(&self) -> Vec<Header> {
+        vec![
+            ("RateLimit-Policy", self.listed(Self::quota_item)),
+            ("RateLimit-Limit", integer(self.limit).to_string()),
+            ("RateLimit-Remaining", integer(self.remaining).to_string()),
+            ("RateLimit-Reset", seconds(self.reset_after).to_string()),
+        ]
+    }
+
+    fn draft_7(&self) -> Vec<Header> {
+        let (limit, remaining, reset) =
+            (integer(self.limit), integer(self.remaining), seconds(self.reset_after));
+        let figures = format!("limit={limit}, remaining={remaining}, reset={reset}");
+        vec![("RateLimit-Policy", self.listed(Self::quota_item)), ("RateLimit", figures)]
+    }
+
+    /// An item for every rule that was applied, but those in shadow.
+    fn listed(&self, item: fn(&Self) -> String) -> String {
         let parts = if self.parts.is_empty() { std::slice::from_ref(self) } else { &self.parts };
         let shown = once_per_rule(parts.iter().filter(|part| !part.shadow));
-        let listed =
-            |item: fn(&Self) -> String| shown.iter().map(|part| item(part)).collect::<Vec<_>>().join(", ");
-        vec![("RateLimit-Policy", listed(Self::policy_item)), ("RateLimit", listed(Self::limit_item))]
+        shown.into_iter().map(item).collect::<Vec<_>>().join(", ")
+    }
+
+    /// `5;w=60`, without a name, as earlier drafts had it.
+    fn quota_item(&self) -> String {
+        let window = seconds(self.window);
+        let limit = integer(self.limit);
+        if window == 0 { limit.to_string() } else { format!("{limit};w={}", integer(window)) }
     }
 
     /// `"login";q=5;w=60`. A window is optional and at least a second.
@@ -232,6 +282,22 @@ mod tests {
     }
 
     #[test]
+    fn earlier_drafts_are_spoken_as_well() {
+        let checks = ["minute", "trial", "burst"].map(|rule| Check::new(rule, "k"));
+        let decision = limiter().check_all(&checks).unwrap();
+        let policy = "RateLimit-Policy: 50;w=60, 10;w=6\n";
+        let figures = "RateLimit-Limit: 10\nRateLimit-Remaining: 9\nRateLimit-Reset: 31";
+        assert_eq!(shown(&decision, HeaderStyle::IetfDraft6), format!("{policy}{figures}"));
+        let figures = "RateLimit: limit=10, remaining=9, reset=31";
+        assert_eq!(shown(&decision, HeaderStyle::IetfDraft7), format!("{policy}{figures}"));
+        assert_eq!(
+            of("level", 5, HeaderStyle::IetfDraft7),
+            "RateLimit-Policy: 4\nRateLimit: limit=4, remaining=4, reset=0"
+        );
+        assert_eq!(shown(&decision, HeaderStyle::IetfDraft8), shown(&decision, HeaderStyle::Ietf));
+    }
+
+    #[test]
     fn a_reset_is_a_unix_time_rounded_up() {
         let at = |micros| UNIX_EPOCH + Duration::from_micros(micros);
         assert_eq!(unix_seconds(at(1_700_000_000_000_000), Duration::from_secs(31)), 1_700_000_031);
@@ -301,7 +367,8 @@ mod tests {
             (error.kind(), error.message()),
             (
                 ErrorKind::InvalidArgument,
-                "style: it has to be \"ietf\", \"x-ratelimit\" or \"x-ratelimit-seconds\""
+                "style: it has to be \"ietf\", \"ietf-draft-6\", \"ietf-draft-7\", \"ietf-draft-8\", \"x-ratelimit\" or \
+                 \"x-ratelimit-seconds\""
             )
         );
     }

@@ -6,6 +6,8 @@ mod client;
 mod headers;
 #[cfg(any(feature = "tower", feature = "bridge"))]
 mod problem;
+#[cfg(any(feature = "tower", feature = "bridge"))]
+mod proxies;
 
 #[cfg(feature = "tower")]
 pub(crate) use client::client;
@@ -17,3 +19,5 @@ pub use headers::is_header_name;
 #[cfg(any(feature = "tower", feature = "bridge"))]
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use problem::Problem;
+#[cfg(any(feature = "tower", feature = "bridge"))]
+pub use proxies::{ForwardedHeader, TrustedProxies};

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use http::request::Parts;
 
+use crate::http::{ForwardedHeader, TrustedProxies};
 use crate::{AsyncRateLimiter, HeaderStyle, Request, Reservation, Result};
 
 /// Finds something in the head of a request.
@@ -31,7 +32,7 @@ pub struct RateLimitLayer {
     user_id: Find<String>,
     api_key: Find<String>,
     peer: Find<IpAddr>,
-    trusted_proxies: usize,
+    trusted: TrustedProxies,
     pub(super) style: HeaderStyle,
     pub(super) on_error: OnError,
     ignore_case: bool,
@@ -46,7 +47,7 @@ impl RateLimitLayer {
             user_id: Arc::new(|_| None),
             api_key: Arc::new(|_| None),
             peer: Arc::new(|_| None),
-            trusted_proxies: 0,
+            trusted: TrustedProxies::default(),
             style: HeaderStyle::Ietf,
             on_error: OnError::default(),
             ignore_case: false,
@@ -80,7 +81,24 @@ impl RateLimitLayer {
     ///
     /// One proxy too many, and clients choose their addresses themselves.
     pub fn trusted_proxies(mut self, trusted_proxies: usize) -> Self {
-        self.trusted_proxies = trusted_proxies;
+        self.trusted = TrustedProxies::count(trusted_proxies).with_header(self.trusted.header());
+        self
+    }
+
+    /// The networks of the proxies between clients and this server, instead of their number: the client is the first address,
+    /// from the [`peer`](Self::peer) on and then from the right, that is in none of them.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for what is no network such as `10.0.0.0/8`; it is named.
+    pub fn trusted_networks<'a>(mut self, networks: impl IntoIterator<Item = &'a str>) -> Result<Self> {
+        self.trusted = TrustedProxies::networks(networks)?.with_header(self.trusted.header());
+        Ok(self)
+    }
+
+    /// The header that the trusted proxies write. Default: `X-Forwarded-For`. They have to write the one that is read: the
+    /// other one is the client's own word.
+    pub fn forwarded_header(mut self, header: ForwardedHeader) -> Self {
+        self.trusted = self.trusted.with_header(header);
         self
     }
 
@@ -126,8 +144,8 @@ impl RateLimitLayer {
     }
 
     fn client(&self, parts: &Parts) -> Option<IpAddr> {
-        let lines = parts.headers.get_all("x-forwarded-for").iter().map(|line| line.as_bytes());
-        crate::http::client(lines, || (self.peer)(parts), self.trusted_proxies)
+        let lines = parts.headers.get_all(self.trusted.header().name()).iter().map(|line| line.as_bytes());
+        crate::http::client(lines, || (self.peer)(parts), &self.trusted)
     }
 }
 
@@ -145,7 +163,7 @@ fn texts(parts: &Parts) -> Vec<(&str, Cow<'_, str>)> {
 impl fmt::Debug for RateLimitLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RateLimitLayer")
-            .field("trusted_proxies", &self.trusted_proxies)
+            .field("trusted_proxies", &self.trusted)
             .field("headers", &self.style)
             .field("on_error", &self.on_error)
             .field("ignore_case", &self.ignore_case)

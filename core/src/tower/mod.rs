@@ -63,6 +63,7 @@ mod layer;
 mod seldom;
 mod service;
 
+pub use crate::http::{ForwardedHeader, TrustedProxies};
 pub use flight::ResponseBody;
 pub use layer::{OnError, RateLimitLayer};
 pub use service::RateLimit;

@@ -252,6 +252,7 @@ def shared(
         options.pop("on_error", "admit"),
         False,
         options.pop("max_lease_seconds", 3600),
+        options.pop("forwarded_header", "x-forwarded-for"),
     )
     name, enabled = options.pop("name", None), options.pop("enabled", True)
     ensure("name", "a str", name, name is None or isinstance(name, str))

@@ -82,7 +82,7 @@ class Keys:
         return self._known[name]
 
     def _address(self, rule: Rule) -> str:
-        ip = self._policy.ip(self._request.peer, self._request.values("x-forwarded-for"))
+        ip = self._policy.ip(self._request.peer, self._request.values(self._policy.forwarded_header))
         if ip is not None:
             return address_key(ip, rule.get("ipv6_prefix_length", _DEFAULT_PREFIX))
         if self._hooks.no_address == "shared":
