@@ -43,7 +43,7 @@
 
 /* The defaults: how the structs begin that state their size. */
 #define SLUICEGATE_OPTIONS_INIT \
-    {sizeof(sluicegate_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0}
+    {sizeof(sluicegate_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0}
 #define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL, 0, NULL, 0}
 #define SLUICEGATE_REQUEST_INIT \
     {sizeof(sluicegate_request), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0}
@@ -198,6 +198,10 @@ typedef struct {
     /// is multiplied by it and rounded down; a rule of which less than 1 is left is refused. For limiters
     /// with a Redis each: where their shares add up to 1, they keep the limit together. Default: 1.
     double share;
+    /// Whether an async limiter is made without trying a server: nothing is opened before the first call, as
+    /// in blocking limiters, which never try one. So an application starts while Redis is away, whatever
+    /// `fallback` says. Default: false.
+    uint32_t lazy;
 } sluicegate_options;
 
 /// Receives a warning, a text of one line that lives until it returns; `context` is what came with it. Any thread may call

@@ -72,6 +72,10 @@ pub struct Options {
     /// is multiplied by it and rounded down; a rule of which less than 1 is left is refused. For limiters
     /// with a Redis each: where their shares add up to 1, they keep the limit together. Default: 1.
     pub share: f64,
+    /// Whether an async limiter is made without trying a server: nothing is opened before the first call, as
+    /// in blocking limiters, which never try one. So an application starts while Redis is away, whatever
+    /// `fallback` says. Default: false.
+    pub lazy: u32,
 }
 
 impl Default for Options {
@@ -97,6 +101,7 @@ impl Default for Options {
             region: null(),
             region_parts: null(),
             share: 0.0,
+            lazy: 0,
         }
     }
 }
@@ -123,6 +128,7 @@ unsafe impl Growing for Options {
         offset_of!(Self, region),
         offset_of!(Self, region_parts),
         offset_of!(Self, share),
+        offset_of!(Self, lazy),
         size_of::<Self>(),
     ];
 }
@@ -210,6 +216,9 @@ impl<'a> Argument<'a> for *const Options {
             }
             if options.share != 0.0 {
                 given.push(("share", OptionValue::Part(options.share)));
+            }
+            if options.lazy != 0 {
+                given.push(("lazy", OptionValue::Flag(true)));
             }
         }
         Ok(Given(given))

@@ -2,13 +2,15 @@
 
 // The options of `connect`, checked and made into those of the native part.
 
-const { number, options, text, wrongType } = require('./arguments.js');
+const { boolean, number, options, text, wrongType } = require('./arguments.js');
 const { ManualClock, nativeOf } = require('./clock.js');
 const { ofWrongType } = require('./error.js');
 const { OPTIONS } = require('./table.js');
 
 const NAMES = new Set(['rules', ...Object.keys(OPTIONS)]);
-const KINDS = { text, number, clock, object };
+const KINDS = { text, number, clock, object, flag };
+/** Where values go that have no place of their own. */
+const PLACES = { object: 'text', flag: 'number' };
 
 /** The rules and the clock, and all texts and numbers that are given, by their names in core. */
 function connectOptions(value) {
@@ -17,7 +19,7 @@ function connectOptions(value) {
   for (const [name, option] of Object.entries(given)) {
     if (option === undefined) continue;
     const [known, kind] = OPTIONS[name];
-    checked[kind === 'object' ? 'text' : kind][known] = KINDS[kind](name, option);
+    checked[PLACES[kind] ?? kind][known] = KINDS[kind](name, option);
   }
   return { ...rulesOf(rules), ...checked, clock: checked.clock.clock };
 }
@@ -49,6 +51,11 @@ function json(value, name = 'rules') {
 function object(name, value) {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrongType(name, 'an object', value);
   return json(value, name);
+}
+
+/** True or false as a number. */
+function flag(name, value) {
+  return Number(boolean(name, value));
 }
 
 function clock(name, value) {

@@ -53,6 +53,9 @@
  * @property {number | undefined} [share] The part of every limit that this limiter may use, on the server too: above 0
  *   and 1 at most. A limit is multiplied by it and rounded down; a rule of which less than 1 is left is refused. For
  *   limiters with a Redis each: where their shares add up to 1, they keep the limit together. Default: 1.
+ * @property {boolean | undefined} [lazy] Whether an async limiter is made without trying a server: nothing is opened
+ *   before the first call, as in blocking limiters, which never try one. So an application starts while Redis is away,
+ *   whatever `fallback` says. Default: false.
  */
 
 /** Of every option its name in core and the kind of its value, by its name here. */
@@ -76,6 +79,7 @@ const OPTIONS = {
   region: ['region', 'text'],
   regionParts: ['region_parts', 'object'],
   share: ['share', 'number'],
+  lazy: ['lazy', 'flag'],
 };
 
 module.exports = { OPTIONS };

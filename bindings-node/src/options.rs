@@ -51,6 +51,7 @@ impl Options {
         for (name, number) in self.number {
             let value = match kind(&name) {
                 Some(OptionKind::Time(_)) => OptionValue::Time(milliseconds(number)),
+                Some(OptionKind::Flag) => OptionValue::Flag(number != 0.0),
                 Some(OptionKind::Part(_)) => OptionValue::Part(number),
                 _ => OptionValue::Count(number),
             };

@@ -18,3 +18,11 @@ test('instances change while the limiter runs', async () => {
   }
   await limiter.close();
 });
+
+test('a lazy limiter is made while the server is away', async () => {
+  const options = { rules: [{ rule_id: 'api', rate: '100/hour' }] };
+  await assert.rejects(RateLimiter.connect('redis://127.0.0.1:1', options), { code: 'Connection' });
+  const limiter = await RateLimiter.connect('redis://127.0.0.1:1', { ...options, lazy: true });
+  await assert.rejects(limiter.check('api', 'a'), { code: 'Connection' });
+  await limiter.close();
+});

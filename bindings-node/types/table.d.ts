@@ -109,6 +109,12 @@ export type ConnectOptions = {
      * limiters with a Redis each: where their shares add up to 1, they keep the limit together. Default: 1.
      */
     share?: number | undefined;
+    /**
+     * Whether an async limiter is made without trying a server: nothing is opened
+     * before the first call, as in blocking limiters, which never try one. So an application starts while Redis is away,
+     * whatever `fallback` says. Default: false.
+     */
+    lazy?: boolean | undefined;
 };
 export namespace OPTIONS {
     let connectTimeoutMs: string[];
@@ -130,6 +136,7 @@ export namespace OPTIONS {
     let region: string[];
     let regionParts: string[];
     let share: string[];
+    let lazy: string[];
 }
 import type { Rule } from './index.js';
 import type { ManualClock } from './index.js';

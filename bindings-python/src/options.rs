@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyMapping};
 use sluicegate::Builder;
 use sluicegate::bridge::{OptionKind, OptionSpec, OptionValue};
 
-use crate::arguments::{Object, count, path, seconds, text, timeout, wrong_type};
+use crate::arguments::{Object, count, flag, path, seconds, text, timeout, wrong_type};
 use crate::clock::ManualClock;
 use crate::errors::exception;
 use crate::rules;
@@ -24,7 +24,7 @@ impl Options {
             connect_timeout=1.0, response_timeout=0.5, breaker_failures=5, breaker_probe=0.1, tls_ca=None, \
             tls_cert=None, tls_key=None, prefix='sluicegate', fallback='error', instances=1, clock=None, \
             rules_cache=None, identifier_secret=None, max_keys=None, request_id_seconds=60, regions=None, region=None, \
-            region_parts=None, share=1.0)"
+            region_parts=None, share=1.0, lazy=False)"
     )]
     fn new(
         url: &Bound<'_, PyAny>,
@@ -62,6 +62,7 @@ fn with_option(builder: Builder, name: &str, value: &Object<'_>) -> PyResult<Bui
         OptionKind::Texts => OptionValue::Object(object::<String>(value, name, "texts")?),
         OptionKind::Numbers => OptionValue::Object(object::<f64>(value, name, "numbers")?),
         OptionKind::Time(_) => OptionValue::Time(timeout(value, name)?),
+        OptionKind::Flag => OptionValue::Flag(flag(value, name)?),
         OptionKind::Part(_) => OptionValue::Part(seconds(value, name)?),
         OptionKind::Count(..) | OptionKind::OptionalCount(_) => OptionValue::Count(count(value, name)?),
     };

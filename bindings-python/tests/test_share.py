@@ -27,3 +27,15 @@ def test_instances_change_in_asyncio_too() -> None:
             return first.remaining, (await limiter.check("api", "b")).remaining
 
     assert asyncio.run(run()) == (9, 1)
+
+
+def test_a_lazy_limiter_is_made_while_the_server_is_away() -> None:
+    async def run() -> None:
+        rules = [{"rule_id": "api", "rate": "100/hour"}]
+        with pytest.raises(sluicegate.ConnectionFailedError):
+            await sluicegate.AsyncRateLimiter.connect(NOBODY, rules=rules)
+        async with await sluicegate.AsyncRateLimiter.connect(NOBODY, rules=rules, lazy=True) as limiter:
+            with pytest.raises(sluicegate.ConnectionFailedError):
+                await limiter.check("api", "a")
+
+    asyncio.run(run())

@@ -61,6 +61,7 @@ class AsyncRateLimiter:
         region: str | None = None,
         region_parts: Mapping[str, float] | None = None,
         share: float = 1.0,
+        lazy: bool = False,
     ) -> Connecting[AsyncRateLimiter]:
         """Opens a limiter; to be awaited, or entered by `async with`."""
         options = Options(
@@ -85,6 +86,7 @@ class AsyncRateLimiter:
             region=region,
             region_parts=region_parts,
             share=share,
+            lazy=lazy,
         )
         return Connecting(lambda: AsyncRateLimiter._open(options))
 

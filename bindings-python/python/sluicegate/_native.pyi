@@ -366,6 +366,7 @@ class RateLimiter:
         region: str | None = None,
         region_parts: Mapping[str, float] | None = None,
         share: float = 1.0,
+        lazy: bool = False,
     ) -> RateLimiter: ...
     def check(
         self,
@@ -670,6 +671,7 @@ class Options:
         region: str | None = None,
         region_parts: Mapping[str, float] | None = None,
         share: float = 1.0,
+        lazy: bool = False,
     ) -> Options: ...
 
 @final

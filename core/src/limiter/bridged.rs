@@ -11,8 +11,11 @@ use crate::redis::Hub;
 use crate::request::Check;
 
 impl AsyncRateLimiter {
-    /// Tries a server. Fails if none answers, unless calls are decided all the same.
+    /// Tries a server, unless it is lazy. Fails if none answers, unless calls are decided all the same.
     pub(crate) async fn connected(&self) -> Result<()> {
+        if self.limiter.shared.is_lazy {
+            return Ok(());
+        }
         self.limiter.shared.tolerates(self.try_server(None).await)
     }
 

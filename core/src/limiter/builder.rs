@@ -95,7 +95,7 @@ impl Builder {
         Ok(RateLimiter::new(Shared::new(self.rules.open()?, wire, fallback, clock), backend))
     }
 
-    /// An async limiter, connected. To be awaited on a Tokio runtime with timers and I/O enabled.
+    /// An async limiter, connected unless it is [`lazy`](Self::lazy). To be awaited on a Tokio runtime with timers and I/O enabled.
     ///
     /// # Errors
     /// As [`build`](Self::build); also [`ErrorKind::Connection`], [`ErrorKind::Timeout`] and
@@ -116,13 +116,16 @@ impl Builder {
             let opening = tokio::task::spawn_blocking(move || self.rules.open());
             opening.await.map_err(|error| Error::new(ErrorKind::Connection, format!("rules: {error}")))??
         };
-        let shared = Shared::new(rules, wire, fallback, self.options.clock);
+        let mut shared = Shared::new(rules, wire, fallback, self.options.clock);
+        shared.is_lazy = self.options.lazy;
         let backend = match servers {
             None => backend::Backend::Memory(in_memory),
             Some(servers) => {
-                let redis = &servers.near.redis;
-                let tried = redis.ping(redis.deadline(None)).await;
-                shared.tolerates(tried)?;
+                if !shared.is_lazy {
+                    let redis = &servers.near.redis;
+                    let tried = redis.ping(redis.deadline(None)).await;
+                    shared.tolerates(tried)?;
+                }
                 backend::Backend::Server(servers.into())
             }
         };
@@ -149,7 +152,8 @@ impl Builder {
             _ => backend::Backend::Memory(self.in_memory()),
         };
         let (fallback, clock) = (self.fallback_state(&wire)?, self.options.clock.clone());
-        let shared = Shared::new(self.rules.open()?, wire, fallback, clock);
+        let mut shared = Shared::new(self.rules.open()?, wire, fallback, clock);
+        shared.is_lazy = self.options.lazy;
         Ok(AsyncRateLimiter::new(shared, backend, Some(sleeper)))
     }
 

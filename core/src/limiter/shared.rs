@@ -22,6 +22,8 @@ pub(super) struct Shared {
     /// What decides when no server can.
     pub(super) fallback: FallbackState,
     pub(super) metrics: Metrics,
+    /// Whether no server is tried when the limiter is made.
+    pub(super) is_lazy: bool,
     clock: Option<ManualClock>,
     began: Instant,
 }
@@ -39,6 +41,7 @@ impl Shared {
             queue: WaitQueue::new(),
             fallback,
             metrics: Metrics::default(),
+            is_lazy: false,
             clock,
             began: Instant::now(),
         }

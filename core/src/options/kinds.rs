@@ -22,6 +22,7 @@ macro_rules! type_of {
     (urls) => { Option<std::collections::BTreeMap<String, $crate::options::Hidden>> };
     (numbers) => { Option<std::collections::BTreeMap<String, f64>> };
     (part) => { f64 };
+    (flag) => { bool };
     (clock) => { Option<$crate::time::clock::ManualClock> };
     (count($type:ty, $($rest:tt)*)) => { $type };
     (optional_count($type:ty, $($rest:tt)*)) => { Option<$type> };
@@ -42,6 +43,9 @@ macro_rules! default_of {
     };
     (part() = $default:literal) => {
         $default as f64
+    };
+    (flag() = $default:literal) => {
+        $default
     };
     (count($($rest:tt)*) = $default:literal) => {
         $default

@@ -40,6 +40,8 @@ pub enum OptionKind {
     OptionalCount(&'static str),
     /// A part of a whole, with its default.
     Part(f64),
+    /// Whether something holds; false by default.
+    Flag,
     /// Names, each with a text that may have secrets.
     Texts,
     /// Names, each with a number.
@@ -61,6 +63,8 @@ pub enum OptionValue {
     Count(f64),
     /// Of [`OptionKind::Part`].
     Part(f64),
+    /// Of [`OptionKind::Flag`].
+    Flag(bool),
     /// Of [`OptionKind::Texts`] and [`OptionKind::Numbers`]: an object as JSON text.
     Object(String),
 }
@@ -86,6 +90,9 @@ macro_rules! kind_of {
     };
     (part() = $default:literal) => {
         OptionKind::Part(default_of!(part() = $default))
+    };
+    (flag() = $default:literal) => {
+        OptionKind::Flag
     };
     (clock() = $default:literal) => {
         OptionKind::Clock
@@ -142,7 +149,7 @@ macro_rules! from_value {
         )*
     };
 }
-from_value!(Text(String), Path(PathBuf), Clock(ManualClock), Time(Duration), Part(f64),);
+from_value!(Text(String), Path(PathBuf), Clock(ManualClock), Time(Duration), Part(f64), Flag(bool),);
 
 macro_rules! object_from_value {
     ($($type:ty, $right:literal;)*) => {

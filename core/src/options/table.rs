@@ -66,6 +66,9 @@ macro_rules! limiter_options {
                 /// multiplied by it and rounded down; a rule of which less than 1 is left is refused. For limiters with a Redis
                 /// each: where their shares add up to 1, they keep the limit together.
                 share: part() = 1;
+                /// Whether an async limiter is made without trying a server: nothing is opened before the first call, as in
+                /// blocking limiters, which never try one. So an application starts while Redis is away, whatever `fallback` says.
+                lazy: flag() = false;
             }
         }
     };

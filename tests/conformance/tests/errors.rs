@@ -181,6 +181,7 @@ fn with_options(mut builder: Builder, vector: &Value) -> Builder {
             "breaker_probe" => builder.breaker_probe(Duration::from_micros(number())),
             "fallback" => builder.fallback(text()),
             "instances" => builder.instances(number() as u32),
+            "lazy" => builder.lazy(value.as_bool().unwrap()),
             "share" => builder.share(value.as_f64().unwrap()),
             "request_id_seconds" => builder.request_id_seconds(number()),
             "regions" => builder.regions(pairs(value, Value::as_str)),

@@ -145,6 +145,7 @@ fn set(option: &OptionSpec) -> String {
             );
         }
         OptionKind::Time(_) => format!("Time(Duration::from_micros(options.{field}))"),
+        OptionKind::Flag => "Flag(true)".to_owned(),
         OptionKind::Part(_) => format!("Part(options.{field})"),
         OptionKind::Count("u32", _) => format!("Count(options.{field}.into())"),
         OptionKind::Count(..) | OptionKind::OptionalCount(_) => format!("Count(options.{field} as f64)"),
@@ -165,6 +166,7 @@ fn c_type(option: &OptionSpec) -> &'static str {
         OptionKind::Clock => "*const Clock",
         OptionKind::Time(_) => "u64",
         OptionKind::Part(_) => "f64",
+        OptionKind::Flag => "u32",
         OptionKind::Count(kind, _) | OptionKind::OptionalCount(kind) => kind,
     }
 }

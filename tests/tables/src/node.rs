@@ -24,6 +24,7 @@ fn table() -> String {
         let kind = match option.kind {
             OptionKind::Text | OptionKind::OptionalText | OptionKind::Path => "string",
             OptionKind::Clock => "ManualClock",
+            OptionKind::Flag => "boolean",
             OptionKind::Texts => "Readonly<Record<string, string>>",
             OptionKind::Numbers => "Readonly<Record<string, number>>",
             OptionKind::Time(_)
@@ -39,6 +40,7 @@ fn table() -> String {
         let kind = match option.kind {
             OptionKind::Text | OptionKind::OptionalText | OptionKind::Path => "text",
             OptionKind::Clock => "clock",
+            OptionKind::Flag => "flag",
             OptionKind::Texts | OptionKind::Numbers => "object",
             OptionKind::Time(_)
             | OptionKind::Part(_)

@@ -44,6 +44,7 @@ fn parameter(option: &OptionSpec) -> String {
         OptionKind::OptionalText => "str | None",
         OptionKind::Path => "_Path | None",
         OptionKind::Clock => "ManualClock | None",
+        OptionKind::Flag => "bool",
         OptionKind::Texts => "Mapping[str, str] | None",
         OptionKind::Numbers => "Mapping[str, float] | None",
         OptionKind::Time(_) | OptionKind::Part(_) => "float",
@@ -58,6 +59,7 @@ fn default(option: &OptionSpec) -> String {
     match option.kind {
         OptionKind::Text => option.default.replace('`', "'"),
         OptionKind::Time(default) => format!("{:?}", default.as_secs_f64()),
+        OptionKind::Flag => "False".to_owned(),
         OptionKind::Part(default) => format!("{default:?}"),
         OptionKind::Count(_, default) => default.to_string(),
         OptionKind::OptionalText
