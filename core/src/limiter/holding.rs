@@ -68,8 +68,8 @@ impl<D: Driver> Limiter<D> {
             }
         }
         self.ensure_open()?;
-        let claims = self.shared.claims(checks, Op::Reserve)?;
-        self.in_turn(claims, wait, None, ReservationAttempt { limiter: self, checks, form }, rest).await
+        let entry = self.shared.entry(checks, Op::Reserve)?;
+        self.in_turn(entry, wait, None, ReservationAttempt { limiter: self, checks, form }, rest).await
     }
 }
 

@@ -12,6 +12,7 @@ use super::shared::Shared;
 use crate::algorithm::HoldId;
 use crate::decision::Decision;
 use crate::error::Result;
+use crate::metrics::WaitingCall;
 use crate::plan::{Form, Op, Plan, SmallList};
 use crate::request::{Check, CheckOptions};
 
@@ -59,6 +60,13 @@ both_limiters! {
     }
 }
 
+/// What a waiter enters the queue with.
+pub(super) struct Entry {
+    claims: SmallList<Claim>,
+    /// One for each rule that it waits under.
+    counted: SmallList<WaitingCall>,
+}
+
 /// What a waiter asks again and again. (A closure would do, if its future could be said to be `Send`.)
 pub(super) trait Ask<T> {
     fn ask(&mut self, op: Op) -> impl Future<Output = Result<AttemptResult<T>>> + Send;
@@ -94,23 +102,24 @@ impl<D: Driver> Limiter<D> {
             }
             first = Some(asked);
         }
-        let claims = self.shared.claims(checks, Op::Check)?;
-        self.in_turn(claims, timeout, first, Question { limiter: self, checks, form }, rest).await
+        let entry = self.shared.entry(checks, Op::Check)?;
+        self.in_turn(entry, timeout, first, Question { limiter: self, checks, form }, rest).await
     }
 
     /// Asks when it is the caller's turn, until the answer is final or would come too late. `Op::Check` asks to be
     /// admitted, `Op::Peek` only looks. `first` is the answer to a check that was just made.
     pub(super) async fn in_turn<T: Retryable>(
         &self,
-        claims: SmallList<Claim>,
+        entry: Entry,
         timeout: Duration,
         mut first: Option<AttemptResult<T>>,
         mut question: impl Ask<T>,
         mut rest: impl Rest,
     ) -> Result<T> {
         let shared = &self.shared;
+        let _counted = entry.counted;
         let mut passed = shared.passed();
-        let mut waiter = shared.queue.enter(claims, timeout, shared.moment_of_asking(passed));
+        let mut waiter = shared.queue.enter(entry.claims, timeout, shared.moment_of_asking(passed));
         loop {
             match waiter.next(shared.moment_of_asking(passed)) {
                 WaitStep::Return(answer) => return Ok(answer),
@@ -161,8 +170,16 @@ impl<D: Driver> Limiter<D> {
 }
 
 impl Shared {
+    /// What a waiter for some checks enters the queue with. From now on it counts as one that waits.
+    pub(super) fn entry(&self, checks: &[Check<'_>], op: Op) -> Result<Entry> {
+        let catalog = self.rules.snapshot();
+        let plan = Plan::new(&catalog, checks, op)?;
+        let counted = plan.rules().map(|rule| rule.counters.waits()).collect();
+        Ok(Entry { claims: self.queue.claims(&plan), counted })
+    }
+
     /// What some checks ask of the states they are about.
-    pub(super) fn claims(&self, checks: &[Check<'_>], op: Op) -> Result<SmallList<Claim>> {
+    fn claims(&self, checks: &[Check<'_>], op: Op) -> Result<SmallList<Claim>> {
         let catalog = self.rules.snapshot();
         Ok(self.queue.claims(&Plan::new(&catalog, checks, op)?))
     }

@@ -61,6 +61,10 @@ impl Exposition {
             let count = counters.calls(crate::decision::Source::Fallback, Outcome::Admitted);
             self.sample("fallback_admitted_total", &[("rule", *rule)], count);
         }
+        self.family("waiting", "gauge", "Calls that wait for room.");
+        for (rule, counters) in rules {
+            self.sample("waiting", &[("rule", *rule)], counters.waiting());
+        }
         self.family("loan_units_total", "counter", "Units that other regions lend, by what became of them.");
         for (rule, counters) in rules {
             for (what, name) in LoanUse::ALL {

@@ -5,6 +5,7 @@ mod histogram;
 mod rule;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use crate::error::{Error, ErrorKind};
 pub(crate) use exposition::{Exposition, ServerState};
 use histogram::Histogram;
 pub(crate) use rule::{LoanUse, RuleCounters};
+pub(crate) use waiting::WaitingCall;
 
 /// The counters of a limiter that are not those of a rule.
 #[derive(Debug, Default)]

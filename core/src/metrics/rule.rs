@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use super::waiting::{Waiting, WaitingCall};
 use crate::decision::{Decision, Source};
 
 /// How a call under a rule ended.
@@ -77,6 +78,7 @@ pub(crate) struct RuleCounters {
     stripes: [Stripe; STRIPES],
     /// Units, for each use.
     loans: [AtomicU64; LoanUse::ALL.len()],
+    waiting: Waiting,
 }
 
 impl RuleCounters {
@@ -101,6 +103,15 @@ impl RuleCounters {
     /// Counts units that another region lends.
     pub(crate) fn lent(&self, what: LoanUse, units: f64) {
         self.loans[what as usize].fetch_add(units as u64, Ordering::Relaxed);
+    }
+
+    /// Counts a call as one that waits for room, until what is returned is dropped.
+    pub(crate) fn waits(&self) -> WaitingCall {
+        self.waiting.enter()
+    }
+
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting.count()
     }
 
     pub(super) fn loans(&self, what: LoanUse) -> u64 {

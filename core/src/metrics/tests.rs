@@ -1,6 +1,7 @@
 //! What a limiter counts, over its whole way.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::thread;
 use std::time::Duration;
 
 use sluicegate_test_servers::Redis;
@@ -59,6 +60,26 @@ fn calls_in_memory_are_counted() {
 fn calls_on_a_server_are_counted() {
     let redis = Redis::start().unwrap();
     calls_are_counted(redis.url(), "server");
+}
+
+#[test]
+fn calls_that_wait_are_counted() {
+    let limiter = limiter("memory://");
+    let held = limiter.reserve("places", "k").unwrap();
+    let waiting = |count| format!("sluicegate_waiting{{rule=\"places\"}} {count}");
+    assert_line(&limiter.prometheus(), &waiting(0));
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let options = CheckOptions::new();
+            limiter.reserve_within("places", "k", options, Duration::from_secs(60)).unwrap().allowed
+        });
+        while !limiter.prometheus().contains(&waiting(1)) {
+            thread::yield_now();
+        }
+        assert!(limiter.release(&held).unwrap());
+        assert!(waiter.join().unwrap());
+    });
+    assert_line(&limiter.prometheus(), &waiting(0));
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod target;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ptr;
 use std::time::Duration;
 
 use smallvec::{SmallVec, smallvec};
@@ -80,6 +81,12 @@ pub(crate) struct Item<'a> {
 }
 
 impl<'a> Plan<'a> {
+    /// The rules that it decides by, each once.
+    pub(crate) fn rules(&self) -> impl Iterator<Item = &'a ReadyRule> {
+        let is_new = |at: usize| !self.items[..at].iter().any(|item| ptr::eq(item.rule, self.items[at].rule));
+        (0..self.items.len()).filter(move |at| is_new(*at)).map(|at| self.items[at].rule)
+    }
+
     /// What `op` touches.
     #[inline]
     pub(crate) fn new(catalog: &'a Catalog, checks: &[Check<'a>], op: Op) -> Result<Self> {
