@@ -30,7 +30,7 @@ const { holdFor, routeRequest } = require('./routes/node.js');
  * would have denied is in its `parts`, and said with `NODE_DEBUG=sluicegate`.
  *
  * @template {IncomingMessage} [Request=IncomingMessage]
- * @param {RateLimiter} limiter
+ * @param {RateLimiter | Promise<RateLimiter>} limiter A limiter, or the promise of one, which requests wait for.
  * @param {RateLimitOptions<Request> & MatchingHooks<Request, ServerResponse, ExpressDenied<Request>>} [options]
  * @returns {ExpressMiddleware<Request>}
  */

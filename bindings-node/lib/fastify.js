@@ -16,7 +16,7 @@
  *
  * @typedef {RateLimitOptions<FastifyRequest>
  *   & MatchingHooks<FastifyRequest, FastifyReply, [request: FastifyRequest, decision: Decision, reply: FastifyReply]>
- *   & { limiter: RateLimiter }} FastifyRateLimitOptions
+ *   & { limiter: RateLimiter | Promise<RateLimiter> }} FastifyRateLimitOptions
  */
 
 /**

@@ -23,6 +23,16 @@ const OPTIONS = new Set(['userId', 'apiKey', 'ignoreCase', 'rules', ...MATCHING_
  * of it too: `status` and `body`, and `answer`, a function that calls `onDenied` if there is one. What is reserved for the request is held until `response`, as Node has it, is over.
  */
 function judgeBy(limiter, given) {
+  if (typeof limiter?.then !== 'function') return judgeWith(limiter, given);
+  // What is wrong with them is found now.
+  requestPolicyOf(options('options', given, OPTIONS));
+  const judging = Promise.resolve(limiter).then((limiter) => judgeWith(limiter, given));
+  // Every request is told of a failure.
+  judging.catch(() => undefined);
+  return async (request, raw, response, route, report) => (await judging)(request, raw, response, route, report);
+}
+
+function judgeWith(limiter, given) {
   if (typeof limiter?.reserveRequest !== 'function') throw wrongType('limiter', 'a RateLimiter', limiter);
   const wanted = options('options', given, OPTIONS);
   const policy = requestPolicyOf(wanted);

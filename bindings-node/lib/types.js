@@ -200,7 +200,7 @@
  * A limiter, or a function that finds it by the request.
  *
  * @template {unknown[]} Args
- * @typedef {RateLimiter | ((...args: Args) => Later<RateLimiter>)} LimiterOf
+ * @typedef {Later<RateLimiter> | ((...args: Args) => Later<RateLimiter>)} LimiterOf
  */
 
 /**

@@ -72,6 +72,14 @@ everywhere('an API key is found by a function or in a header', async (open) => {
   }
 });
 
+everywhere('a limiter may still be on its way', async (open) => {
+  const get = await open({}, RateLimiter.connect('memory://', { rules: RULES }));
+  assert.equal((await get('/orders/7', as('alice'))).status, 200);
+  const failed = await open({}, Promise.reject(new Error('no limiter')));
+  assert.equal((await failed('/orders/7', as('alice'))).status, 500);
+  await assert.rejects(open({ trustedProxies: -1 }, RateLimiter.connect('memory://', { rules: RULES })), /trustedProxies/);
+});
+
 everywhere('values of headers are UTF-8', async (open) => {
   const limiter = await RateLimiter.connect('memory://', { rules: RULES });
   const get = await open({}, limiter);

@@ -15,11 +15,11 @@ export type RateLimitOptions<Request> = import("./types.js").RateLimitOptions<Re
  * would have denied is in its `parts`, and said with `NODE_DEBUG=sluicegate`.
  *
  * @template {IncomingMessage} [Request=IncomingMessage]
- * @param {RateLimiter} limiter
+ * @param {RateLimiter | Promise<RateLimiter>} limiter A limiter, or the promise of one, which requests wait for.
  * @param {RateLimitOptions<Request> & MatchingHooks<Request, ServerResponse, ExpressDenied<Request>>} [options]
  * @returns {ExpressMiddleware<Request>}
  */
-export function rateLimit<Request extends IncomingMessage = IncomingMessage>(limiter: RateLimiter, options?: RateLimitOptions<Request> & MatchingHooks<Request, ServerResponse, ExpressDenied<Request>>): ExpressMiddleware<Request>;
+export function rateLimit<Request extends IncomingMessage = IncomingMessage>(limiter: RateLimiter | Promise<RateLimiter>, options?: RateLimitOptions<Request> & MatchingHooks<Request, ServerResponse, ExpressDenied<Request>>): ExpressMiddleware<Request>;
 /**
  * Makes limits for routes of Express 4 and 5. What it answers is called with a rate (`'5/minute'`), the name of a rule, a rule, or an
  * array of them, which are decided together, and with options of the route; it answers middleware, for routes and routers.

@@ -7,7 +7,7 @@ export type RateLimitOptions<Request> = import("./types.js").RateLimitOptions<Re
  * Options of the plugin. Without `log`, the request's own logger receives the errors.
  */
 export type FastifyRateLimitOptions = RateLimitOptions<FastifyRequest> & MatchingHooks<FastifyRequest, FastifyReply, [request: FastifyRequest, decision: Decision, reply: FastifyReply]> & {
-    limiter: RateLimiter;
+    limiter: RateLimiter | Promise<RateLimiter>;
 };
 /**
  * Options of the limits of one route. `onDenied` returns the payload of the answer, or sends it with the reply and returns that.

@@ -287,7 +287,7 @@ export type RouteSharing = {
 /**
  * A limiter, or a function that finds it by the request.
  */
-export type LimiterOf<Args extends unknown[]> = RateLimiter | ((...args: Args) => Later<RateLimiter>);
+export type LimiterOf<Args extends unknown[]> = Later<RateLimiter> | ((...args: Args) => Later<RateLimiter>);
 /**
  * What is needed of a context of Koa.
  */

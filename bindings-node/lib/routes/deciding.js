@@ -41,6 +41,11 @@ const ROUTE = new Set([...HOOKS, 'shared', 'perMethod']);
 
 /** What the routes of one `routeLimits` share. */
 function sharedOf(limiter, given) {
+  if (typeof limiter?.then === 'function') {
+    // Every request is told of a failure.
+    limiter.then(undefined, () => undefined);
+    return sharedOf(() => limiter, given);
+  }
   if (typeof limiter !== 'function') ensureLimiter(limiter);
   const wanted = options('options', given, SHARED);
   const { name, enabled = true } = wanted;
