@@ -42,8 +42,8 @@ def chosen(options: argparse.Namespace) -> list[jobs.Job]:
     return [job for job in every if job.name in wanted]
 
 
-def environment() -> dict[str, str]:
-    """Says to suites what they need not build."""
+def environment(options: argparse.Namespace) -> dict[str, str]:
+    """Says to suites what they need not build, and whether it is night."""
     target = Path(os.environ.get("CARGO_TARGET_DIR") or REPOSITORY / "target").absolute()
     built = {
         "CARGO_TARGET_DIR": str(target),
@@ -51,7 +51,7 @@ def environment() -> dict[str, str]:
         "SLUICEGATE_BUILT_PROGRAMS": str(target / "debug"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    return {**os.environ, **built}
+    return {**os.environ, **built, **(suites.BY_NIGHT if "nightly" in options.names else {})}
 
 
 def main() -> int:
@@ -73,7 +73,7 @@ def main() -> int:
         report.show(result)
 
     with tempfile.TemporaryDirectory() as folder:
-        jobs.run(wanted, Path(folder), environment(), ended)
+        jobs.run(wanted, Path(folder), environment(options), ended)
     return report.summary(results, time.monotonic() - began)
 
 
