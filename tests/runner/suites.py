@@ -11,6 +11,8 @@ from jobs import Counted, Job
 WORKSPACE = ["--workspace", "--all-features", "--locked"]
 FUZZ_SECONDS = {"short": "10", "nightly": "120"}
 
+# How packages are told to be made of what is compiled for tests.
+OF_TESTS = ("env", "SLUICEGATE_PROFILE=dev")
 KINDS = ("npm", "wheel", "c-archive", "debian", "crates")
 PACKAGES = tuple(f"package {kind}" for kind in KINDS)
 
@@ -30,12 +32,17 @@ def package(kind: str, after: tuple[str, ...] = ()) -> Job:
     return Job(f"package {kind}", ["tests/packages/build", kind], "release", of_status, after, 1800)
 
 
+def packed(kind: str) -> Job:
+    """A package of what is compiled for tests: nothing is compiled for it."""
+    return Job(f"package {kind}", [*OF_TESTS, "tests/packages/build", kind], "packages", of_status, ("programs",))
+
+
 def unittests(name: str) -> Job:
     return suite(name, of_unittest, "python3", "-m", "unittest", "discover", "--start-directory", f"tests/{name}")
 
 
 FORM = step("format", "cargo", "fmt", "--all", "--check", most=60)
-PROGRAMS = step("programs", "cargo", "build", "--quiet", *WORKSPACE)
+PROGRAMS = step("programs", "tests/runner/programs", "--build")
 COMPILED = step("compile", "tests/runner/programs", "--compile", after=("programs",))
 LINTS = step("lints", "cargo", "clippy", *WORKSPACE, "--all-targets", "--", "-D", "warnings")
 # Default features only.
@@ -46,10 +53,12 @@ DOCUMENTED = step("documentation", "env", "RUSTDOCFLAGS=-D warnings", "cargo", "
 RUN = [
     FORM,
     PROGRAMS,
-    package("npm"),
-    package("wheel"),
+    # Under valgrind, code that is not optimised is too slow for its own timeouts.
     package("c-archive"),
     package("debian", ("package c-archive",)),
+    packed("wheel"),
+    packed("npm"),
+    packed("crates"),
     COMPILED,
     LINTS,
     FEWER,
@@ -58,7 +67,6 @@ RUN = [
     suite("core", of_cargo, "tests/runner/programs", after=("compile",), most=1800),
     Job("doc tests", ["cargo", "test", "--doc", *WORKSPACE], "debug", of_cargo, ("compile",)),
     Job("structure", ["python3", "-m", "unittest", "discover", "--start-directory", "tests/structure"], "debug", of_unittest),
-    package("crates"),
     suite("Python vectors", of_runner, "bindings-python/tests/run", "vectors", after=("programs", "package wheel")),
     suite("Python", of_runner, "bindings-python/tests/run", "rest", after=("programs", "package wheel"), most=1800),
     suite("Node", of_runner, "bindings-node/test/run", after=("programs", "package npm"), most=1800),
@@ -69,7 +77,7 @@ RUN = [
     unittests("parity"),
     unittests("runner"),
     suite("site", of_runner, "tests/docs/run", after=("programs", "compile", "documentation")),
-    suite("packages", of_runner, "tests/packages/run", after=PACKAGES),
+    suite("packages", of_runner, *OF_TESTS, "tests/packages/run", after=PACKAGES),
     suite("fuzz", of_cargo, "tests/fuzz/run", FUZZ_SECONDS["short"], after=("compile",)),
 ]
 
@@ -85,6 +93,9 @@ QUICK = [
     unittests("parity"),
 ]
 
+# Tests that have a short form do all of it at night.
+BY_NIGHT = {"SLUICEGATE_LONG_TESTS": "1"}
+
 NIGHTLY = [
     PROGRAMS,
     COMPILED,
@@ -92,5 +103,8 @@ NIGHTLY = [
     suite("packages", of_runner, "tests/packages/run", "--all", after=PACKAGES, most=3600),
     suite("fuzz", of_cargo, "tests/fuzz/run", FUZZ_SECONDS["nightly"], after=("compile",), most=3600),
     suite("Flask-Limiter", of_runner, "bindings-python/tests/suites/run", after=("programs", "package wheel")),
+    suite("Python", of_runner, "bindings-python/tests/run", "rest", after=("programs", "package wheel"), most=3600),
+    suite("Node", of_runner, "bindings-node/test/run", after=("programs", "package npm"), most=1800),
+    suite("C", of_runner, "bindings-c/tests/run", after=("programs", "package c-archive"), most=3600),
     Job("servers", ["tests/matrix/run"], "debug", of_runner, ("compile",), 3600),
 ]
