@@ -196,7 +196,7 @@ class Parameters(Noticed):
         self.assert_noticed(f"{NODE}/limiter.d.ts", "\n    ping(", "added?: string, ", "RateLimiter.ping()")
         explain = "        explain: true;\n"
         self.assert_noticed(f"{NODE}/limiter.d.ts", explain, "        added: 1;\n", "RateLimiter.match_request()")
-        types, limiter = f"{NODE}/types.d.ts", "    limiter: RateLimiter;\n"
+        types, limiter = f"{NODE}/types.d.ts", "    limiter: RateLimiter | Promise<RateLimiter>;\n"
         waits = ("RateLimiter.wait()", "RateLimiter.wait_all()")
         self.assert_noticed(f"{NODE}/index.d.ts", "type WaitAllOptions = {\n", "    added?: string;\n", *waits)
         self.assert_noticed(types, "RateLimitOptions<Request> = {\n", "    added?: 1;\n", "RateLimitLayer.new()")
