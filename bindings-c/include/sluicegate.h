@@ -43,7 +43,7 @@
 
 /* The defaults: how the structs begin that state their size. */
 #define SLUICEGATE_OPTIONS_INIT \
-    {sizeof(sluicegate_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0}
+    {sizeof(sluicegate_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0}
 #define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL, 0, NULL, 0}
 #define SLUICEGATE_REQUEST_INIT \
     {sizeof(sluicegate_request), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0}
@@ -111,6 +111,8 @@ typedef enum {
     SLUICEGATE_SOURCE_ALLOTMENT = 4,
     /// The near server, by the part of this region, since the region in charge of the key cannot be reached.
     SLUICEGATE_SOURCE_SHARE = 5,
+    /// This process, which remembers a denial of the server.
+    SLUICEGATE_SOURCE_CACHE = 6,
 } sluicegate_source;
 
 /// A clock that moves only when it is advanced, for testing an application's limits without
@@ -202,6 +204,10 @@ typedef struct {
     /// in blocking limiters, which never try one. So an application starts while Redis is away, whatever
     /// `fallback` says. Default: false.
     uint32_t lazy;
+    /// How long this process remembers that the server denied a key: so long it denies the same check again
+    /// by itself, until the cost fits. A day at most; 0: nothing is remembered. What another process gives
+    /// back to the key in between is noticed by then. Not for `memory://`. Default: 0 s.
+    uint64_t remember_denials_us;
 } sluicegate_options;
 
 /// Receives a warning, a text of one line that lives until it returns; `context` is what came with it. Any thread may call

@@ -30,6 +30,8 @@ pub enum Source {
     Allotment = 4,
     /// The near server, by the part of this region, since the region in charge of the key cannot be reached.
     Share = 5,
+    /// This process, which remembers a denial of the server.
+    Cache = 6,
 }
 
 /// The result of a check: whether the cost is admitted, what is left, and when to retry. A plain value:
@@ -107,6 +109,7 @@ impl From<sluicegate::Source> for Source {
             sluicegate::Source::Fallback => Self::Fallback,
             sluicegate::Source::Allotment => Self::Allotment,
             sluicegate::Source::Share => Self::Share,
+            sluicegate::Source::Cache => Self::Cache,
             _ => Self::Other,
         }
     }

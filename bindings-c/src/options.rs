@@ -76,6 +76,10 @@ pub struct Options {
     /// in blocking limiters, which never try one. So an application starts while Redis is away, whatever
     /// `fallback` says. Default: false.
     pub lazy: u32,
+    /// How long this process remembers that the server denied a key: so long it denies the same check again
+    /// by itself, until the cost fits. A day at most; 0: nothing is remembered. What another process gives
+    /// back to the key in between is noticed by then. Not for `memory://`. Default: 0 s.
+    pub remember_denials_us: u64,
 }
 
 impl Default for Options {
@@ -102,6 +106,7 @@ impl Default for Options {
             region_parts: null(),
             share: 0.0,
             lazy: 0,
+            remember_denials_us: 0,
         }
     }
 }
@@ -129,6 +134,7 @@ unsafe impl Growing for Options {
         offset_of!(Self, region_parts),
         offset_of!(Self, share),
         offset_of!(Self, lazy),
+        offset_of!(Self, remember_denials_us),
         size_of::<Self>(),
     ];
 }
@@ -219,6 +225,12 @@ impl<'a> Argument<'a> for *const Options {
             }
             if options.lazy != 0 {
                 given.push(("lazy", OptionValue::Flag(true)));
+            }
+            if options.remember_denials_us != 0 {
+                given.push((
+                    "remember_denials",
+                    OptionValue::Time(Duration::from_micros(options.remember_denials_us)),
+                ));
             }
         }
         Ok(Given(given))

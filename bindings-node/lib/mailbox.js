@@ -30,6 +30,7 @@ const BLOCKED = 32;
 const FALLBACK = 64;
 const ALLOTMENT = 128;
 const SHARE = 256;
+const CACHE = 512;
 const DONE = -1;
 const FAILED = -2;
 /** Any other number below zero: it did not take effect. */
@@ -42,6 +43,7 @@ function sourceOf(outcome) {
   if ((outcome & IN_MEMORY) !== 0) return 'memory';
   if ((outcome & FALLBACK) !== 0) return 'fallback';
   if ((outcome & ALLOTMENT) !== 0) return 'allotment';
+  if ((outcome & CACHE) !== 0) return 'cache';
   return (outcome & SHARE) !== 0 ? 'share' : 'server';
 }
 

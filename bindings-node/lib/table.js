@@ -56,6 +56,9 @@
  * @property {boolean | undefined} [lazy] Whether an async limiter is made without trying a server: nothing is opened
  *   before the first call, as in blocking limiters, which never try one. So an application starts while Redis is away,
  *   whatever `fallback` says. Default: false.
+ * @property {number | undefined} [rememberDenialsMs] How long this process remembers that the server denied a key: so
+ *   long it denies the same check again by itself, until the cost fits. A day at most; 0: nothing is remembered. What
+ *   another process gives back to the key in between is noticed by then. Not for `memory://`. Default: 0 s.
  */
 
 /** Of every option its name in core and the kind of its value, by its name here. */
@@ -80,6 +83,7 @@ const OPTIONS = {
   regionParts: ['region_parts', 'object'],
   share: ['share', 'number'],
   lazy: ['lazy', 'flag'],
+  rememberDenialsMs: ['remember_denials', 'number'],
 };
 
 module.exports = { OPTIONS };

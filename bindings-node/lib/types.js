@@ -21,8 +21,8 @@
  * @property {boolean} blocked Whether the key is blocked: by an earlier denial, by this one, or by hand.
  * @property {boolean} shadow Whether nothing but rules in shadow decided.
  * @property {boolean} shadowDenied True when a rule in shadow would have denied.
- * @property {'server' | 'memory' | 'fallback' | 'allotment' | 'share'} source Who decided: a Redis server, the in-memory
- *   engine; since no server could, what the rule or the limiter says for that case; the near server, of units that another
+ * @property {'server' | 'memory' | 'fallback' | 'cache' | 'allotment' | 'share'} source Who decided: a Redis server, the in-memory
+ *   engine; since no server could, what the rule or the limiter says for that case; this process, which remembers a denial; the near server, of units that another
  *   region has lent, or by the part of this region.
  * @property {readonly Decision[]} parts One decision per item of a `checkAll`, or rule of a
  *   `checkRequest`, in order; empty otherwise.

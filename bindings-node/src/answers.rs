@@ -19,6 +19,7 @@ mod outcome {
     pub(super) const FALLBACK: i32 = 64;
     pub(super) const ALLOTMENT: i32 = 128;
     pub(super) const SHARE: i32 = 256;
+    pub(super) const CACHE: i32 = 512;
     pub(super) const DONE: i32 = -1;
     pub(super) const FAILED: i32 = -2;
     pub(super) const ENDED: i32 = -3;
@@ -154,6 +155,7 @@ fn flags(raw: &RawDecision<'_>) -> i32 {
         + flag(raw.source == Source::Fallback, outcome::FALLBACK)
         + flag(raw.source == Source::Allotment, outcome::ALLOTMENT)
         + flag(raw.source == Source::Share, outcome::SHARE)
+        + flag(raw.source == Source::Cache, outcome::CACHE)
         + flag(raw.shadow, outcome::SHADOW)
         + flag(raw.blocked, outcome::BLOCKED)
 }

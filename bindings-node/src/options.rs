@@ -50,7 +50,7 @@ impl Options {
         }
         for (name, number) in self.number {
             let value = match kind(&name) {
-                Some(OptionKind::Time(_)) => OptionValue::Time(milliseconds(number)),
+                Some(OptionKind::Time(_)) => OptionValue::Time(time(number)),
                 Some(OptionKind::Flag) => OptionValue::Flag(number != 0.0),
                 Some(OptionKind::Part(_)) => OptionValue::Part(number),
                 _ => OptionValue::Count(number),
@@ -63,6 +63,11 @@ impl Options {
 
 fn kind(name: &str) -> Option<OptionKind> {
     OptionSpec::named(name).map(|option| option.kind)
+}
+
+/// What is below zero, no number or too long becomes the longest time, which no option takes.
+fn time(ms: f64) -> Duration {
+    Duration::try_from_secs_f64(ms / 1e3).unwrap_or(Duration::MAX)
 }
 
 /// What is below zero, or no number, becomes zero, which is refused where zero makes no sense; what is

@@ -115,6 +115,12 @@ export type ConnectOptions = {
      * whatever `fallback` says. Default: false.
      */
     lazy?: boolean | undefined;
+    /**
+     * How long this process remembers that the server denied a key: so
+     * long it denies the same check again by itself, until the cost fits. A day at most; 0: nothing is remembered. What
+     * another process gives back to the key in between is noticed by then. Not for `memory://`. Default: 0 s.
+     */
+    rememberDenialsMs?: number | undefined;
 };
 export namespace OPTIONS {
     let connectTimeoutMs: string[];
@@ -137,6 +143,7 @@ export namespace OPTIONS {
     let regionParts: string[];
     let share: string[];
     let lazy: string[];
+    let rememberDenialsMs: string[];
 }
 import type { Rule } from './index.js';
 import type { ManualClock } from './index.js';

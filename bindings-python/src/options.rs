@@ -1,12 +1,14 @@
 //! The options of a limiter, the same for both.
 
+use std::time::Duration;
+
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
 use sluicegate::Builder;
 use sluicegate::bridge::{OptionKind, OptionSpec, OptionValue};
 
-use crate::arguments::{Object, count, flag, path, seconds, text, timeout, wrong_type};
+use crate::arguments::{Object, count, flag, path, seconds, text, wrong_type};
 use crate::clock::ManualClock;
 use crate::errors::exception;
 use crate::rules;
@@ -24,7 +26,7 @@ impl Options {
             connect_timeout=1.0, response_timeout=0.5, breaker_failures=5, breaker_probe=0.1, tls_ca=None, \
             tls_cert=None, tls_key=None, prefix='sluicegate', fallback='error', instances=1, clock=None, \
             rules_cache=None, identifier_secret=None, max_keys=None, request_id_seconds=60, regions=None, region=None, \
-            region_parts=None, share=1.0, lazy=False)"
+            region_parts=None, share=1.0, lazy=False, remember_denials=0.0)"
     )]
     fn new(
         url: &Bound<'_, PyAny>,
@@ -37,6 +39,11 @@ impl Options {
         }
         Ok(Self(builder))
     }
+}
+
+/// What is below zero, or too long, becomes the longest time, which no option takes.
+fn time(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
 fn with_option(builder: Builder, name: &str, value: &Object<'_>) -> PyResult<Builder> {
@@ -61,7 +68,7 @@ fn with_option(builder: Builder, name: &str, value: &Object<'_>) -> PyResult<Bui
         OptionKind::Clock => OptionValue::Clock(manual(value, name)?),
         OptionKind::Texts => OptionValue::Object(object::<String>(value, name, "texts")?),
         OptionKind::Numbers => OptionValue::Object(object::<f64>(value, name, "numbers")?),
-        OptionKind::Time(_) => OptionValue::Time(timeout(value, name)?),
+        OptionKind::Time(_) => OptionValue::Time(time(seconds(value, name)?)),
         OptionKind::Flag => OptionValue::Flag(flag(value, name)?),
         OptionKind::Part(_) => OptionValue::Part(seconds(value, name)?),
         OptionKind::Count(..) | OptionKind::OptionalCount(_) => OptionValue::Count(count(value, name)?),

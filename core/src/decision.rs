@@ -14,6 +14,8 @@ pub enum Source {
     Memory,
     /// Nobody: no server could, and what the rule or the limiter says for that case was done.
     Fallback,
+    /// This process, which remembers a denial of the server (see [`remember_denials`](crate::Builder::remember_denials)).
+    Cache,
     /// The near server, of units that the region in charge of the key has lent.
     Allotment,
     /// The near server, by the part of this region, since the region in charge of the key cannot be reached.
@@ -21,12 +23,13 @@ pub enum Source {
 }
 
 impl Source {
-    /// `"server"`, `"memory"`, `"fallback"`, `"allotment"` or `"share"`.
+    /// `"server"`, `"memory"`, `"fallback"`, `"cache"`, `"allotment"` or `"share"`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
             Self::Memory => "memory",
             Self::Fallback => "fallback",
+            Self::Cache => "cache",
             Self::Allotment => "allotment",
             Self::Share => "share",
         }

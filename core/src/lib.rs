@@ -51,6 +51,7 @@ mod algorithm;
 #[cfg(feature = "bridge")]
 pub mod bridge;
 mod catalog;
+mod cells;
 mod decision;
 mod error;
 #[cfg(test)]

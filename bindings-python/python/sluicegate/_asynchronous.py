@@ -62,6 +62,7 @@ class AsyncRateLimiter:
         region_parts: Mapping[str, float] | None = None,
         share: float = 1.0,
         lazy: bool = False,
+        remember_denials: float = 0.0,
     ) -> Connecting[AsyncRateLimiter]:
         """Opens a limiter; to be awaited, or entered by `async with`."""
         options = Options(
@@ -87,6 +88,7 @@ class AsyncRateLimiter:
             region_parts=region_parts,
             share=share,
             lazy=lazy,
+            remember_denials=remember_denials,
         )
         return Connecting(lambda: AsyncRateLimiter._open(options))
 

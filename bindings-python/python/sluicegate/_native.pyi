@@ -119,7 +119,7 @@ class Decision:
         """Whether nothing but rules in shadow decided."""
 
     @property
-    def source(self) -> Literal["server", "memory", "fallback", "allotment", "share"]:
+    def source(self) -> Literal["server", "memory", "fallback", "cache", "allotment", "share"]:
         """Who decided."""
 
     @property
@@ -367,6 +367,7 @@ class RateLimiter:
         region_parts: Mapping[str, float] | None = None,
         share: float = 1.0,
         lazy: bool = False,
+        remember_denials: float = 0.0,
     ) -> RateLimiter: ...
     def check(
         self,
@@ -672,6 +673,7 @@ class Options:
         region_parts: Mapping[str, float] | None = None,
         share: float = 1.0,
         lazy: bool = False,
+        remember_denials: float = 0.0,
     ) -> Options: ...
 
 @final

@@ -60,6 +60,8 @@ pub(crate) struct ReadyRule {
     pub(crate) key_record: LimitNumber,
     /// The number of the records of requests, as those of limits.
     pub(crate) requests: LimitNumber,
+    /// Whether a denial may be remembered: it changes nothing, and ends by the passing of time alone, unless somebody gives back.
+    pub(crate) remembers_denials: bool,
     /// Whether a limit counts a resource, so that a check has to name one.
     pub(crate) needs_resource: bool,
     /// Whether the key, and whether the resource, is a secret, which is hashed before it is stored.
@@ -245,13 +247,17 @@ impl ReadyRule {
             let number = number(&suffix);
             ReadyLimit { number, policy: Policy::new(rule, limit, None), scope: limit.scope, suffix }
         });
+        let needs_resource = rule.limits.iter().any(|limit| limit.scope == Scope::Resource);
+        let holds = Holds::new(rule, number);
+        let writes_denials = rule.count_denied || rule.block.is_some();
         Self {
             limits: limits.collect(),
-            holds: Holds::new(rule, number),
+            remembers_denials: !needs_resource && holds.is_none() && !writes_denials,
+            holds,
             key_records: KeyRecordPolicy::new(rule, number),
             key_record: number(KeyRecordPolicy::SUFFIX),
             requests: number("q"),
-            needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
+            needs_resource,
             secret_key: is_secret(rule.identifier_type.as_ref()),
             secret_resource: is_secret(rule.resource_identifier_type.as_ref()),
             key_addresses: addresses(rule.identifier_type.as_ref()),

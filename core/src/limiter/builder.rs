@@ -91,8 +91,8 @@ impl Builder {
                 backend::Backend::Server(servers.into())
             }
         };
-        let (fallback, clock) = (self.fallback_state(&wire)?, self.options.clock.clone());
-        Ok(RateLimiter::new(Shared::new(self.rules.open()?, wire, fallback, clock), backend))
+        let fallback = self.fallback_state(&wire)?;
+        Ok(RateLimiter::new(Shared::new(self.rules.open()?, wire, fallback, &self.options), backend))
     }
 
     /// An async limiter, connected unless it is [`lazy`](Self::lazy). To be awaited on a Tokio runtime with timers and I/O enabled.
@@ -116,7 +116,7 @@ impl Builder {
             let opening = tokio::task::spawn_blocking(move || self.rules.open());
             opening.await.map_err(|error| Error::new(ErrorKind::Connection, format!("rules: {error}")))??
         };
-        let mut shared = Shared::new(rules, wire, fallback, self.options.clock);
+        let mut shared = Shared::new(rules, wire, fallback, &self.options);
         shared.is_lazy = self.options.lazy;
         let backend = match servers {
             None => backend::Backend::Memory(in_memory),
@@ -151,8 +151,8 @@ impl Builder {
             }
             _ => backend::Backend::Memory(self.in_memory()),
         };
-        let (fallback, clock) = (self.fallback_state(&wire)?, self.options.clock.clone());
-        let mut shared = Shared::new(self.rules.open()?, wire, fallback, clock);
+        let fallback = self.fallback_state(&wire)?;
+        let mut shared = Shared::new(self.rules.open()?, wire, fallback, &self.options);
         shared.is_lazy = self.options.lazy;
         Ok(AsyncRateLimiter::new(shared, backend, Some(sleeper)))
     }
@@ -196,6 +196,11 @@ impl Builder {
             }
         }
         match &backend {
+            Backend::Memory if !self.options.remember_denials.is_zero() => {
+                return Err(invalid(
+                    "remember_denials is for servers; memory:// decides in this process anyway (leave it out)",
+                ));
+            }
             Backend::Memory => {
                 self.connection.validate_without_tls()?;
             }

@@ -157,6 +157,9 @@ impl MemoryCalls<'_> {
 impl<D: Driver> ServerCalls<'_, D> {
     pub(super) async fn single(self, check: &Check<'_>, op: Op) -> Result<Decision> {
         self.server.ensure_open()?;
+        if let Some(denied) = self.remembered(check, op)? {
+            return Ok(denied);
+        }
         let catalog = self.shared.rules.snapshot();
         let (once, id) = check.split_request_id();
         let plan = Plan::repeatable(&catalog, &[once], (op, Form::Single), id)?;
@@ -177,6 +180,11 @@ impl<D: Driver> ServerCalls<'_, D> {
         request_id: Option<&str>,
     ) -> Result<Decision> {
         self.server.ensure_open()?;
+        if let ([check], None) = (checks, request_id)
+            && let Some(denied) = self.remembered(check, op)?
+        {
+            return Ok(Decision { parts: vec![denied.clone()], ..denied });
+        }
         let plan = Plan::repeatable(catalog, checks, (op, Form::WithParts), request_id)?;
         let decided = self.decide(&plan, op, HoldId::default(), false).await?;
         Ok(answer(&plan, &decided.outcomes, decided.source, Form::WithParts))
@@ -191,6 +199,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         id: HoldId,
         wants_forecast: bool,
     ) -> Result<Decided> {
+        let watch = self.shared.watch(plan, op);
         let deadline = self.server.deadline(plan.timeout);
         let (cut_off, mut decided) = if let Some(borrowing) = self.borrowing(plan, op) {
             D::apart(self.borrow(borrowing, deadline)).await
@@ -210,6 +219,9 @@ impl<D: Driver> ServerCalls<'_, D> {
         match decided {
             Ok(decided) => {
                 self.shared.fallback.ended();
+                if let Some(watch) = watch.filter(|_| decided.source == Source::Server) {
+                    watch.decided(&plan.raw_decision(&plan.items[0], &decided.outcomes, Source::Server));
+                }
                 Ok(decided)
             }
             Err(error) => self.shared.fallback.decide(plan, op, id, error).inspect_err(|error| {

@@ -23,6 +23,7 @@ mod looking;
 mod memory;
 mod queue;
 mod release_guard;
+mod remembering;
 mod renewing;
 mod requests;
 mod reserving;

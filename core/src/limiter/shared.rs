@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::fallback::FallbackState;
 use super::queue::{Moment, WaitQueue};
 use crate::algorithm::{HoldId, Micros};
+use crate::cells::Denials;
 use crate::error::{Error, Result};
 use crate::metrics::Metrics;
 use crate::options::LimiterOptions;
@@ -24,6 +25,8 @@ pub(super) struct Shared {
     pub(super) metrics: Metrics,
     /// Whether no server is tried when the limiter is made.
     pub(super) is_lazy: bool,
+    /// Denials that are remembered, if that is wanted.
+    pub(super) denials: Option<Denials>,
     clock: Option<ManualClock>,
     began: Instant,
 }
@@ -33,8 +36,9 @@ impl Shared {
         rules: RuleBook,
         wire: CallSettings,
         fallback: FallbackState,
-        clock: Option<ManualClock>,
+        options: &LimiterOptions,
     ) -> Self {
+        let age = options.remember_denials.as_micros() as u64;
         Self {
             rules,
             wire,
@@ -42,7 +46,8 @@ impl Shared {
             fallback,
             metrics: Metrics::default(),
             is_lazy: false,
-            clock,
+            denials: (age > 0).then(|| Denials::new(age)),
+            clock: options.clock.clone(),
             began: Instant::now(),
         }
     }

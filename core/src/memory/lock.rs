@@ -21,11 +21,11 @@ const LONGEST_NAP: Duration = Duration::from_millis(1);
 /// a waiting thread looks again by itself.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(super) struct Lock<T>(SpinMutex<T>);
+pub(crate) struct Lock<T>(SpinMutex<T>);
 
 impl<T> Lock<T> {
     #[inline(always)]
-    pub(super) fn lock(&self) -> SpinMutexGuard<'_, T> {
+    pub(crate) fn lock(&self) -> SpinMutexGuard<'_, T> {
         self.try_lock().unwrap_or_else(|| self.wait())
     }
 

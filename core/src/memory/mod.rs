@@ -21,7 +21,8 @@ use crate::plan::{Charge, End, Fingerprint, KeyRecordChange, Op, Outcome, Plan, 
 use engine::CALLS_PER_SWEEP;
 pub(crate) use engine::Engine;
 use loaded_states::Access;
-use places::Place;
+pub(crate) use lock::Lock;
+pub(crate) use places::{Place, Places};
 use shard::Shard;
 pub(crate) use shard::Task;
 pub(crate) use single_limit::SingleLimitKey;

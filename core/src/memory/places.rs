@@ -9,28 +9,28 @@ use crate::catalog::LimitNumber;
 
 /// The place of a state.
 #[derive(Debug)]
-pub(super) struct Place<'a> {
-    pub(super) hash: u64,
-    pub(super) limit: LimitNumber,
-    pub(super) name: &'a str,
+pub(crate) struct Place<'a> {
+    pub(crate) hash: u64,
+    pub(crate) limit: LimitNumber,
+    pub(crate) name: &'a str,
 }
 
 /// A hash of names of its own. Both seeds come from the operating system's source of randomness, by way of
 /// SipHash: who does not see the hashes cannot choose keys that meet in one place.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(crate) struct Places {
     seed: u64,
     shared: SharedSeed,
 }
 
 impl Places {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let random = || RandomState::new().hash_one(0);
         Self { seed: random(), shared: SharedSeed::from_u64(random()) }
     }
 
     #[inline(always)]
-    pub(super) fn of<'a>(&self, limit: LimitNumber, name: &'a str) -> Place<'a> {
+    pub(crate) fn of<'a>(&self, limit: LimitNumber, name: &'a str) -> Place<'a> {
         let [place] = self.of_each([limit], name);
         place
     }

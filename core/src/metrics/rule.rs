@@ -56,8 +56,8 @@ impl LoanUse {
 }
 
 /// Who may decide, in the order of the counters.
-pub(super) const SOURCES: [Source; 5] =
-    [Source::Memory, Source::Server, Source::Fallback, Source::Allotment, Source::Share];
+pub(super) const SOURCES: [Source; 6] =
+    [Source::Memory, Source::Server, Source::Fallback, Source::Allotment, Source::Share, Source::Cache];
 
 /// So many groups of threads count apart: a counter that two processors write to takes longer than a check in memory.
 const STRIPES: usize = 8;
@@ -149,6 +149,7 @@ fn place(source: Source) -> usize {
         Source::Fallback => 2,
         Source::Allotment => 3,
         Source::Share => 4,
+        Source::Cache => 5,
     }
 }
 

@@ -28,6 +28,7 @@ macro_rules! type_of {
     (optional_count($type:ty, $($rest:tt)*)) => { Option<$type> };
     ($kind:ident()) => { $crate::options::type_of!($kind) };
     (time($other:ident)) => { std::time::Duration };
+    (age($other:ident)) => { std::time::Duration };
 }
 
 /// An option's default.
@@ -37,6 +38,9 @@ macro_rules! default_of {
     };
     (time(ms) = $default:literal) => {
         std::time::Duration::from_millis($default)
+    };
+    (age(s) = $default:literal) => {
+        std::time::Duration::from_secs($default)
     };
     (text() = $default:literal) => {
         $default.to_owned()
@@ -57,6 +61,9 @@ macro_rules! default_of {
 
 /// An option's default in words.
 macro_rules! default_text {
+    (age($unit:ident) = $default:literal) => {
+        concat!($default, " ", stringify!($unit))
+    };
     (time($unit:ident) = $default:literal) => {
         concat!($default, " ", stringify!($unit))
     };
@@ -72,6 +79,9 @@ macro_rules! default_text {
 macro_rules! validated {
     ($name:ident, $value:expr, time($other:ident)) => {
         $crate::time::timeout::validate_time(stringify!($name), $value)
+    };
+    ($name:ident, $value:expr, age($other:ident)) => {
+        $crate::options::validate_age(stringify!($name), $value)
     };
     ($name:ident, $value:expr, count($type:ty, $bounds:expr)) => {
         $crate::options::within(stringify!($name), $value, $bounds)

@@ -8,6 +8,7 @@ mod table;
 
 use std::fmt::Display;
 use std::ops::{Bound, RangeBounds};
+use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "bridge")]
@@ -47,6 +48,17 @@ macro_rules! groups {
     };
 }
 limiter_options!(groups);
+
+/// The longest age.
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// Refuses an age that is too long; the error names the option.
+fn validate_age(name: &str, value: Duration) -> Result<()> {
+    if value <= DAY {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::InvalidArgument, format!("{name} must be from 0 to {} seconds", DAY.as_secs())))
+}
 
 /// Refuses what is no part of a whole; the error names the option.
 fn is_part(name: &str, value: f64) -> Result<()> {

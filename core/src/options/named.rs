@@ -100,6 +100,9 @@ macro_rules! kind_of {
     (time($unit:ident) = $default:literal) => {
         OptionKind::Time(default_of!(time($unit) = $default))
     };
+    (age($unit:ident) = $default:literal) => {
+        OptionKind::Time(default_of!(age($unit) = $default))
+    };
     (count($type:ty, $($rest:tt)*) = $default:literal) => {
         OptionKind::Count(stringify!($type), $default)
     };

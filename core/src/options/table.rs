@@ -69,6 +69,10 @@ macro_rules! limiter_options {
                 /// Whether an async limiter is made without trying a server: nothing is opened before the first call, as in
                 /// blocking limiters, which never try one. So an application starts while Redis is away, whatever `fallback` says.
                 lazy: flag() = false;
+                /// How long this process remembers that the server denied a key: so long it denies the same check again by
+                /// itself, until the cost fits. A day at most; 0: nothing is remembered. What another process gives back to
+                /// the key in between is noticed by then. Not for `memory://`.
+                remember_denials: age(s) = 0;
             }
         }
     };

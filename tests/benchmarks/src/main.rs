@@ -4,6 +4,7 @@
 //! both sides of a ratio. Tables go to standard output as Markdown.
 
 mod client;
+mod denied;
 mod holding;
 mod in_memory;
 mod lab;
@@ -67,6 +68,7 @@ fn run() -> Result<()> {
             Part::Silent => way::silent(&options)?,
             Part::Longest => longest::run(&options)?,
             Part::Regions => regions::run(&options)?,
+            Part::Denied => denied::run(&options)?,
             Part::Lab => traffic::run(&options)?,
         }
     }

@@ -28,6 +28,8 @@ pub(crate) struct World {
     pub(crate) clock: ManualClock,
     /// What was answered last, for steps that depend on it.
     last: Option<Decision>,
+    /// How many checks were denied by what the limiter remembers.
+    pub(crate) remembered: usize,
 }
 
 impl World {
@@ -38,11 +40,22 @@ impl World {
     }
 
     pub(crate) fn with_prefix(driver: Driver, url: &str, rules: &Value, start: u64, prefix: &str) -> Self {
+        Self::remembering(driver, (url, prefix), rules, start, Duration::ZERO)
+    }
+
+    /// A world that remembers denials for so long.
+    pub(crate) fn remembering(
+        driver: Driver,
+        (url, prefix): (&str, &str),
+        rules: &Value,
+        start: u64,
+        age: Duration,
+    ) -> Self {
         let clock = ManualClock::new(start);
         let rules = Rules::from_json(&rules.to_string()).unwrap();
         let builder = RateLimiter::builder(url).rules(rules).prefix(prefix).clock(clock.clone());
-        let limiter = Limiter::new(driver, builder.response_timeout(TIMEOUT)).unwrap();
-        Self { limiter, clock, last: None }
+        let builder = builder.remember_denials(age).response_timeout(TIMEOUT);
+        Self { limiter: Limiter::new(driver, builder).unwrap(), clock, last: None, remembered: 0 }
     }
 
     /// A world of one rule, in memory, after a history.
@@ -77,6 +90,7 @@ impl World {
     pub(crate) fn note(&mut self, answer: sluicegate::Result<Decision>) -> CheckResult {
         let decision = answer.map_err(|error| error.kind())?;
         self.last = Some(decision.clone());
+        self.remembered += usize::from(decision.source == Source::Cache);
         Ok(bare(decision))
     }
 
