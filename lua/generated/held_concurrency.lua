@@ -76,7 +76,7 @@ local mode = op == PEEK and 0 or 1
 -- Of leases that a step of the clock back has made too long one call heals so many, and answers likewise.
 local MOST_SETTLED, MOST_ENTRIES, MOST_HEALED, UNSETTLED = 250, 1000, 2500, -2
 -- A look charges so many to copies of the states, and writes nothing. Where more have ended it writes what it charged, as
--- every look would have to do it anew; so it does where a state may be large, as a log may.
+-- every look would have to do it anew.
 local MOST_COPIED = 100
 -- After a step of the clock back, for a look: when the last lease of a key ends at the latest.
 local latest_ends = nil
@@ -335,11 +335,6 @@ for i = 1, limits do
   which[i], group[i], holder_of[i], price_of[i], units[i], extra[i], kind[i] = unpack_numbers('<ddddddd', ARGV[1 + i])
 end
 local holdings, keys, is_due, only_looks, entries = {}, {}, false, op == PEEK, 0
-local function has_log(number)
-  for i = 1, limits do
-    if holder_of[i] == number and kind[i] == 3 then return true end
-  end
-end
 for i = 1, limits do keys[i] = KEYS[i] end
 for j = 1, #ARGV - 1 - 2 * limits do
   local holding = open_holding(KEYS[limits + j])
@@ -351,7 +346,7 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
   if holding.first_end and holding.first_end <= now then
-    is_due, only_looks = true, only_looks and not has_many_ended(holding) and not has_log(j)
+    is_due, only_looks = true, only_looks and not has_many_ended(holding)
   end
 end
 if is_due and op == PEEK then

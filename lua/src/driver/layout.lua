@@ -37,7 +37,7 @@ local mode = op == PEEK and 0 or 1
 -- Of leases that a step of the clock back has made too long one call heals so many, and answers likewise.
 local MOST_SETTLED, MOST_ENTRIES, MOST_HEALED, UNSETTLED = 250, 1000, 2500, -2
 -- A look charges so many to copies of the states, and writes nothing. Where more have ended it writes what it charged, as
--- every look would have to do it anew; so it does where a state may be large, as a log may.
+-- every look would have to do it anew.
 local MOST_COPIED = 100
 -- After a step of the clock back, for a look: when the last lease of a key ends at the latest.
 local latest_ends = nil
