@@ -14,7 +14,7 @@ use crate::{AsyncRateLimiter, Check, CheckOptions, RateLimiter, Rules};
 /// Far less than a server may take to answer.
 const SHORT: Duration = Duration::from_millis(50);
 /// A short time, with room for a busy machine.
-const SOON: Duration = Duration::from_millis(350);
+const SOON: Duration = Duration::from_millis(450);
 impl Driver {
     /// Both drivers, neither of which has a connection.
     fn unconnected(url: &str, options: &ConnectOptions) -> [Self; 2] {
