@@ -27,7 +27,7 @@ function judgeBy(limiter, given) {
   // What is wrong with them is found now.
   requestPolicyOf(options('options', given, OPTIONS));
   const judging = Promise.resolve(limiter).then((limiter) => judgeWith(limiter, given));
-  // Every request is told of a failure.
+  // Each request throws the error; without a request nobody has to handle it.
   judging.catch(() => undefined);
   return async (request, raw, response, route, report) => (await judging)(request, raw, response, route, report);
 }

@@ -42,7 +42,7 @@ const ROUTE = new Set([...HOOKS, 'shared', 'perMethod']);
 /** What the routes of one `routeLimits` share. */
 function sharedOf(limiter, given) {
   if (typeof limiter?.then === 'function') {
-    // Every request is told of a failure.
+    // Each request throws the error; without a request nobody has to handle it.
     limiter.then(undefined, () => undefined);
     return sharedOf(() => limiter, given);
   }
