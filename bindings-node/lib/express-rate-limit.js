@@ -2,7 +2,7 @@
 
 /** @import { RateLimiter } from './index.js' */
 
-const { ensureStore, hitsOf, windowsOf } = require('./stores/hits.js');
+const { hitsOf, storeName, windowsOf } = require('./stores/hits.js');
 
 /**
  * A store for express-rate-limit: `rateLimit({ store: new SluicegateStore(limiter) })`. It counts as that package's own store
@@ -20,8 +20,8 @@ class SluicegateStore {
    * @param {{ name?: string | undefined }} [options] `name` begins the names of the rules that count. Default:
    *   `express-rate-limit`.
    */
-  constructor(limiter, { name = 'express-rate-limit' } = {}) {
-    ensureStore(limiter, name);
+  constructor(limiter, options) {
+    const name = storeName(limiter, options, 'express-rate-limit');
     this.#limiter = limiter;
     this.#ruleOf = windowsOf(limiter, name);
     /** @type {string} @readonly By which the package knows that two stores count apart. */

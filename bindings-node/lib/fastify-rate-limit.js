@@ -4,7 +4,7 @@
 /** @import { RateLimiter } from './index.js' */
 
 const { invalidArgument } = require('./error.js');
-const { ensureStore, hitsOf, windowsOf } = require('./stores/hits.js');
+const { hitsOf, storeName, windowsOf } = require('./stores/hits.js');
 
 /**
  * A store class for @fastify/rate-limit: `app.register(rateLimit, { store: sluicegateStore(limiter) })`. It counts as that package's
@@ -16,8 +16,8 @@ const { ensureStore, hitsOf, windowsOf } = require('./stores/hits.js');
  *   `fastify-rate-limit`.
  * @returns {FastifyRateLimitStoreCtor}
  */
-function sluicegateStore(limiter, { name = 'fastify-rate-limit' } = {}) {
-  ensureStore(limiter, name);
+function sluicegateStore(limiter, options) {
+  const name = storeName(limiter, options, 'fastify-rate-limit');
   /** @type {any} */
   const store = class extends SluicegateStore {
     constructor(options) {

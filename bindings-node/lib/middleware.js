@@ -7,7 +7,8 @@
 const { boolean, optional, options, wrongType } = require('./arguments.js');
 const { invalidArgument } = require('./error.js');
 const native = require('./native.js');
-const { POLICY, clientOf, decided, finder, policyOf, undecided, untyped } = require('./policy.js');
+const { POLICY, clientOf, decided, finder, invalid, policyOf, undecided, untyped } = require('./policy.js');
+const { NoHeader } = require('./routes/keys.js');
 const { headersOf } = require('./raw.js');
 
 const { MATCHING_HOOKS, isKept } = require('./routes/hooks.js');
@@ -44,6 +45,7 @@ function judgeWith(limiter, given) {
     try {
       held = await matching.decide(asked, request);
     } catch (error) {
+      if (error instanceof NoHeader) return invalid(error.message);
       return undecided(error, policy, log);
     }
     if (held === undefined) return { headers: {} };

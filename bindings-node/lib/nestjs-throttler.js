@@ -3,7 +3,7 @@
 /** @import { ThrottlerStorage } from '@nestjs/throttler' */
 /** @import { RateLimiter } from './index.js' */
 
-const { ensureStore, hitsOf, windowsOf } = require('./stores/hits.js');
+const { hitsOf, storeName, windowsOf } = require('./stores/hits.js');
 
 /**
  * A storage for @nestjs/throttler: `ThrottlerModule.forRoot({ throttlers, storage: new SluicegateThrottlerStorage(limiter) })`. It
@@ -23,8 +23,8 @@ class SluicegateThrottlerStorage {
    * @param {{ name?: string | undefined }} [options] `name` begins the names of the rules that count. Default:
    *   `nestjs-throttler`.
    */
-  constructor(limiter, { name = 'nestjs-throttler' } = {}) {
-    ensureStore(limiter, name);
+  constructor(limiter, options) {
+    const name = storeName(limiter, options, 'nestjs-throttler');
     this.#limiter = limiter;
     this.#name = name;
   }

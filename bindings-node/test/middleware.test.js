@@ -254,6 +254,8 @@ everywhere('options are checked before any request', async (open) => {
     [{ headers: 5 }, { name: 'WrongTypeError', message: 'headers: must be a string, not number' }],
     [{ trustedProxies: ['10.0.0.0/40'] }, { code: 'InvalidArgument', message: /^trusted_proxies: "10.0.0.0\/40" is no network/ }],
     [{ trustedProxies: [7] }, { name: 'WrongTypeError', message: /^trustedProxies\[0\]: must be a string/ }],
+    [{ cost: 0 }, { code: 'InvalidArgument', message: /^cost 0: must be a whole number, at least 1/ }],
+    [{ rules: [] }, { code: 'InvalidArgument', message: /^rules is empty/ }],
     [{ forwardedHeader: 'via' }, { code: 'InvalidArgument', message: /^forwardedHeader must be/ }],
     [{ trustedProxies: -1 }, { code: 'InvalidArgument', message: /^trustedProxies must be/ }],
     [{ onError: 'raise' }, { code: 'InvalidArgument', message: /^onError must be/ }],

@@ -192,5 +192,7 @@ test('what makes no sense is refused', async (t) => {
     assert.throws(() => make({}), { name: 'WrongTypeError', message: 'limiter: must be a RateLimiter, not object' });
     assert.throws(() => make(limiter, { name: '' }), { code: 'InvalidArgument', message: 'name is empty' });
     assert.throws(() => make(limiter, { name: 5 }), { name: 'WrongTypeError' });
+    assert.throws(() => make(limiter, 5), { name: 'WrongTypeError', message: /^options: must be an object/ });
+    assert.throws(() => make(limiter, { names: 'a' }), { name: 'WrongTypeError', message: /names is not known/ });
   }
 });

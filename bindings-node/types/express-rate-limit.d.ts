@@ -10,7 +10,7 @@ export class SluicegateStore {
      * @param {{ name?: string | undefined }} [options] `name` begins the names of the rules that count. Default:
      *   `express-rate-limit`.
      */
-    constructor(limiter: RateLimiter, { name }?: {
+    constructor(limiter: RateLimiter, options?: {
         name?: string | undefined;
     });
     /** @type {string} @readonly By which the package knows that two stores count apart. */

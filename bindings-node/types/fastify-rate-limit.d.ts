@@ -8,7 +8,7 @@
  *   `fastify-rate-limit`.
  * @returns {FastifyRateLimitStoreCtor}
  */
-export function sluicegateStore(limiter: RateLimiter, { name }?: {
+export function sluicegateStore(limiter: RateLimiter, options?: {
     name?: string | undefined;
 }): FastifyRateLimitStoreCtor;
 import type { RateLimiter } from './index.js';

@@ -12,7 +12,7 @@ export class SluicegateThrottlerStorage implements ThrottlerStorage {
      * @param {{ name?: string | undefined }} [options] `name` begins the names of the rules that count. Default:
      *   `nestjs-throttler`.
      */
-    constructor(limiter: RateLimiter, { name }?: {
+    constructor(limiter: RateLimiter, options?: {
         name?: string | undefined;
     });
     /**

@@ -321,6 +321,8 @@ def test_rules_change_while_requests_run(tmp_path: Path, serve: Serve) -> None:
     [
         ({"api_key": "a key"}, "api_key must be a function, or the name of an HTTP header"),
         ({"trusted_proxies": -1}, "trusted_proxies -1: must be 0 or more"),
+({"cost": 0}, "cost 0: must be at least 1"),
+        ({"rules": []}, "rules is empty: leave it out"),
         ({"on_error": "ignore"}, 'on_error must be "admit", "deny" or "raise"'),
         ({"headers": "draft"}, 'style: it has to be "ietf", "ietf-draft-6", "ietf-draft-7", .*'),
         ({"trusted_proxies": ["10.0.0.0/8", "10.0.0.1/x"]}, 'trusted_proxies: "10.0.0.1/x" is no network such as'),
@@ -342,6 +344,9 @@ def test_options_that_make_no_sense(middleware: Any, options: dict[str, Any], me
         ({"trusted_proxies": 1.5}, "trusted_proxies must be an int or a list of networks, not float"),
         ({"ignore_case": 1}, "ignore_case must be a bool, not int"),
         ({"headers": 5}, "headers must be a str, not int"),
+        ({"user_id": 5}, "user_id must be a function, not int"),
+        ({"api_key": 5}, "api_key must be a function or the name of a header, not int"),
+        ({"trusted_proxies": True}, "trusted_proxies must be an int, not bool"),
         ({"on_error": None}, "on_error must be a str, not NoneType"),
     ],
 )

@@ -238,7 +238,7 @@ def test_the_interpreter_ends_with_threads_in_calls(call: str, url: str) -> None
         """,
         url,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", ""), done.stderr
 
 
 @pytest.mark.parametrize("backend", ["memory", "redis"])

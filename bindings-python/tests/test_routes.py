@@ -71,7 +71,10 @@ def test_rules_of_the_file_keep_their_identifiers(start: Start) -> None:
     assert [site.ask("GET", "/address", user).status for user in (ALICE, BOB, ALICE)] == [200, 200, 429]
     assert [site.ask("GET", f"/keyed/{item}", ALICE).status for item in "112"] == [200, 200, 200]
     assert site.ask("GET", "/keyed/1", ALICE).status == 429
-    assert site.ask("GET", "/keyed/1").status == 500, "the header that it is counted by is missing"
+    # The client's mistake, and none of the application.
+    answer = site.ask("GET", "/keyed/1")
+    assert answer.status == 400
+    assert b"the request has no header" in answer.body
 
 
 def test_rules_as_data(start: Start) -> None:
@@ -171,6 +174,10 @@ def test_what_can_be_known_at_the_start_is_refused_then(framework: Any) -> None:
             ({"cout": "all"}, TypeError, "a route has no option cout"),
             ({"count": "every"}, InvalidArgumentError, 'count must be one of "all", "failures", "successes" or a function'),
             ({"key": "x"}, TypeError, "key must be a function, not str"),
+            ({"cost": 0}, InvalidArgumentError, "cost 0: must be at least 1"),
+            ({"limit": -1}, InvalidArgumentError, "limit -1: must be at least 1"),
+            ({"shared": ""}, InvalidArgumentError, "shared is empty"),
+            ({"per_method": 5}, TypeError, "per_method must be a bool, not int"),
             ({"no_address": "admit"}, InvalidArgumentError, "no_address must be one of"),
         ]:
             with pytest.raises(kind, match=message):

@@ -104,6 +104,7 @@ NIGHTLY = [
     suite("fuzz", of_cargo, "tests/fuzz/run", FUZZ_SECONDS["nightly"], after=("compile",), most=3600),
     suite("Flask-Limiter", of_runner, "bindings-python/tests/suites/run", after=("programs", "package wheel")),
     suite("Python", of_runner, "bindings-python/tests/run", "rest", after=("programs", "package wheel"), most=3600),
+    suite("previous frameworks", of_runner, "bindings-python/tests/run", "previous", after=("programs", "package wheel")),
     suite("Node", of_runner, "bindings-node/test/run", after=("programs", "package npm"), most=1800),
     suite("C", of_runner, "bindings-c/tests/run", after=("programs", "package c-archive"), most=3600),
     Job("servers", ["tests/matrix/run"], "debug", of_runner, ("compile",), 3600),

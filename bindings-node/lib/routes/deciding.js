@@ -8,7 +8,7 @@ const { boolean, optional, options, text, wrongType } = require('../arguments.js
 const { invalidArgument } = require('../error.js');
 const { POLICY, decided, invalid, policyOf, undecided } = require('../policy.js');
 const { HOOKS, HookError, ask, hooksOf, isKept, whole } = require('./hooks.js');
-const { Keys, NoAddress } = require('./keys.js');
+const { Keys, NoAddress, NoHeader } = require('./keys.js');
 const { RouteRules, called } = require('./rules.js');
 
 const SHARED = new Set([...HOOKS, ...POLICY, 'name', 'enabled']);
@@ -70,7 +70,7 @@ class Route {
     const wanted = options('options', given, ROUTE);
     const { shared: together, perMethod = false } = wanted;
     this.hooks = hooksOf({ ...shared.given, ...wanted });
-    optional(text, 'shared', together);
+    if (optional(text, 'shared', together) === '') throw invalidArgument('shared is empty');
     boolean('perMethod', perMethod);
     this.#rules = new RouteRules(limits, { shared: together, perMethod, count: this.hooks.count });
     if (typeof shared.limiter !== 'function') this.#rules.ensureKnown(shared.limiter);
@@ -95,6 +95,7 @@ class Route {
     try {
       checks = await this.#checks(rules, request);
     } catch (error) {
+      if (error instanceof NoHeader) return invalid(error.message);
       if (!(error instanceof NoAddress)) throw error;
       return this.hooks.noAddress === 'skip' ? { headers: {} } : invalid('the address of the client is not known');
     }
@@ -102,6 +103,8 @@ class Route {
     try {
       decision = await called(limiter, rules, checks);
     } catch (error) {
+      // What a client chooses is looked at before: this is what the route states.
+      if (error?.code === 'InvalidArgument') throw new HookError(`${request.where}: ${error.message}`);
       return undecided(error, this.policy, log);
     }
     await this.#tell(decision, request);

@@ -31,12 +31,17 @@ function hooksOf(given) {
     const value = given[name];
     if (value === undefined) continue;
     if (WORDS[name] && typeof value !== 'function') ensureWord(name, value);
-    else if (NUMBERS.includes(name) && typeof value !== 'function') number(name, value);
+    else if (NUMBERS.includes(name) && typeof value !== 'function') ensureWhole(name, value);
     else if (typeof value !== 'function') throw wrongType(name, 'a function', value);
     hooks[name] = value;
   }
   if (typeof hooks.noAddress === 'function') throw wrongType('noAddress', 'a string', hooks.noAddress);
   return hooks;
+}
+
+function ensureWhole(name, value) {
+  if (Number.isInteger(number(name, value)) && value >= 1) return;
+  throw invalidArgument(`${name} ${value}: must be a whole number, at least 1 (\`skip\` exempts requests)`);
 }
 
 function ensureWord(name, value) {
@@ -85,12 +90,16 @@ function whole(where, name, value) {
 /** Whom a function named: a text, a number or several texts. */
 function keyNamed(where, name, value) {
   if (isText(value)) return value;
-  if ((Number.isSafeInteger(value) && value !== 0) || (typeof value === 'bigint' && value !== 0n)) return String(value);
-  if (Array.isArray(value) && value.length > 0 && value.every(isText)) return value;
+  if (isWhole(value) && value != 0) return String(value);
+  if (Array.isArray(value) && value.length > 0 && value.every((part) => isText(part) || isWhole(part))) return value.map(String);
   throw new HookError(
     `${where}: ${name} returned ${shown(value)} (return a text that is not empty, a number other than 0, or an array of ` +
-      'texts; `skip` exempts requests)',
+      'these; `skip` exempts requests)',
   );
+}
+
+function isWhole(value) {
+  return Number.isSafeInteger(value) || typeof value === 'bigint';
 }
 
 function isText(value) {

@@ -13,6 +13,9 @@ const DEFAULT_PREFIX = 64;
 /** A request is counted by its address, and has none. */
 class NoAddress extends Error {}
 
+/** A request is counted by a header that it lacks, which the message names. */
+class NoHeader extends Error {}
+
 let isWarned = false;
 
 /** Finds the keys of one request; asks each function of the application once. */
@@ -56,7 +59,9 @@ class Keys {
     }
     const [kind, name] = split(identifier);
     const value = kind === 'header' ? this.#request.header(name.toLowerCase()) : this.#request.params[name];
-    return value === undefined || value === '' ? this.#missing(rule, `the request has no ${identifier}`) : String(value);
+    if (value !== undefined && value !== '') return String(value);
+    if (kind === 'header') throw new NoHeader(`rule "${rule.rule_id}": the request has no header ${name}`);
+    return this.#missing(rule, `the request has no ${identifier}`);
   }
 
   #missing(rule, why) {
@@ -95,4 +100,4 @@ function split(identifier) {
   return [identifier.slice(0, at), identifier.slice(at + 1)];
 }
 
-module.exports = { Keys, NoAddress };
+module.exports = { Keys, NoAddress, NoHeader };

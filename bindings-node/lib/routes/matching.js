@@ -3,7 +3,7 @@
 // The decision of middleware: by the rules that match a request, or by those of them that the application chooses.
 
 const { wrongType } = require('../arguments.js');
-const { errorOf } = require('../error.js');
+const { errorOf, invalidArgument } = require('../error.js');
 const { HookError, MATCHING_HOOKS, ask, hooksOf, whole } = require('./hooks.js');
 const { Keys } = require('./keys.js');
 const { ListedRules, called, hasReservations } = require('./rules.js');
@@ -28,6 +28,9 @@ class Matching {
     }
     if (this.#rules === undefined || typeof this.#rules === 'function') return;
     if (!isNames(this.#rules)) throw wrongType('rules', 'an array of names, or a function', this.#rules);
+    if (this.#rules.length === 0) {
+      throw invalidArgument('rules is empty: leave it out for all rules that match (`skip` exempts requests)');
+    }
     // A name that there is not is refused now.
     for (const name of this.#rules) this.#find(name);
   }

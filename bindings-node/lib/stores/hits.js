@@ -4,18 +4,21 @@
 
 /** @import { RateLimiter } from '../index.js' */
 
-const { text, wrongType } = require('../arguments.js');
+const { options, text, wrongType } = require('../arguments.js');
 const { invalidArgument } = require('../error.js');
 const { ruleName } = require('../routes/naming.js');
 const { added } = require('../routes/rules.js');
 
 /** More hits than any client makes in a window: the limiter denies none. */
 const MOST = 2 ** 40;
+const OPTIONS = new Set(['name']);
 
-/** Refuses what is no limiter, and a name that is empty. */
-function ensureStore(limiter, name) {
+/** The name among the options of a store, or its default. Refuses what is no limiter, other options, and a name that is empty. */
+function storeName(limiter, given, byDefault) {
   if (typeof limiter?.addRules !== 'function') throw wrongType('limiter', 'a RateLimiter', limiter);
+  const { name = byDefault } = options('options', given, OPTIONS);
   if (text('name', name) === '') throw invalidArgument('name is empty');
+  return name;
 }
 
 /**
@@ -43,4 +46,4 @@ function hitsOf({ remaining, resetAfterMs }) {
   return { hits: MOST - remaining, resetAfterMs };
 }
 
-module.exports = { ensureStore, hitsOf, windowsOf };
+module.exports = { hitsOf, storeName, windowsOf };

@@ -117,6 +117,9 @@ class RateLimitMiddleware:
         fits = isinstance(limiter, AsyncRateLimiter) or callable(limiter)
         ensure("limiter", "an AsyncRateLimiter, or a function that returns one", limiter, fits)
         ensure("root_path", "a str", root_path, root_path is None or isinstance(root_path, str))
+        ensure("user_id", "a function", user_id, user_id is None or callable(user_id))
+        is_key = api_key is None or isinstance(api_key, str) or callable(api_key)
+        ensure("api_key", "a function or the name of a header", api_key, is_key)
         self._app = app
         self._limiter = limiter
         self._user_id = user_id

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ._routes.needed import needed
@@ -15,6 +15,7 @@ with needed("Starlette", "fastapi"):
     from starlette.exceptions import HTTPException
     from starlette.requests import HTTPConnection
     from starlette.responses import Response
+    from starlette.routing import Match
     from starlette.websockets import WebSocket
 
 from ._asynchronous import AsyncRateLimiter
@@ -181,12 +182,26 @@ def _counted(method: str) -> str:
 def _template(scope: Any) -> str:
     """The template of the route, with that of what it is mounted in."""
     route = scope.get("route")
-    path = getattr(route, "path", None)
+    path = getattr(route or _route_of(scope), "path", None)
     if path is None:
         endpoint = scope.get("endpoint")
         path = f"{getattr(endpoint, '__module__', '')}.{getattr(endpoint, '__qualname__', type(endpoint).__qualname__)}"
     # A root path may hold what the client chose: only its own part of an application that is mounted is known.
     return str(path)
+
+
+def _route_of(scope: Any) -> Any:
+    """The route, which Starlette before 1.0 does not name: that of the endpoint, and of the path where several have it."""
+    known = [route for route in _routes(scope.get("router")) if getattr(route, "endpoint", None) is scope.get("endpoint")]
+    if len(known) > 1:
+        known = [route for route in known if route.matches(scope)[0] is Match.FULL]
+    return known[0] if known else None
+
+
+def _routes(router: Any) -> Iterator[Any]:
+    for route in getattr(router, "routes", None) or ():
+        yield route
+        yield from _routes(route)
 
 
 def _refused(denial: Denial, connection: HTTPConnection) -> Exception:

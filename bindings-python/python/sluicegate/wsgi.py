@@ -60,6 +60,9 @@ class RateLimitMiddleware:
     ) -> None:
         is_blocking = hasattr(limiter, "reserve_request") and not isinstance(limiter, AsyncRateLimiter)
         ensure("limiter", "a RateLimiter", limiter, is_blocking)
+        ensure("user_id", "a function", user_id, user_id is None or callable(user_id))
+        is_key = api_key is None or isinstance(api_key, str) or callable(api_key)
+        ensure("api_key", "a function or the name of a header", api_key, is_key)
         self._app = app
         self._limiter = limiter
         self._user_id = user_id

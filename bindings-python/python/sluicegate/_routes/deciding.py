@@ -13,7 +13,7 @@ from .._middleware import Headers, Policy, ensure
 from .._native import Check, Decision, Problem, Reserved
 from ..errors import InvalidArgumentError, InvalidRuleError, SluicegateError, UnknownRuleError
 from .hooks import CoroutineError, HookError, Hooks, Steps, ask, whole
-from .keys import Keys, NoAddress
+from .keys import Keys, NoAddress, NoHeader
 from .request import Asked, RouteRequest
 from .rules import Rule, RouteRules
 
@@ -107,6 +107,9 @@ class Deciding:
             return Verdict()
         return Verdict(denial=Denial(Problem.invalid("the address of the client is not known")))
 
+    def _without_header(self, error: NoHeader) -> Verdict:
+        return Verdict(denial=Denial(Problem.invalid(str(error))))
+
     def _undecided(self, error: SluicegateError) -> Verdict:
         found = self._policy.undecided(error)
         return Verdict(denial=Denial(found)) if isinstance(found, Problem) else Verdict(headers=found)
@@ -135,6 +138,10 @@ class Route(Deciding):
         self._shared = shared
         share, per_method = options.pop("shared", None), options.pop("per_method", False)
         _ensure_known("a route", options)
+        ensure("shared", "a str", share, share is None or isinstance(share, str))
+        ensure("per_method", "a bool", per_method, isinstance(per_method, bool))
+        if share == "":
+            raise InvalidArgumentError("shared is empty")
         super().__init__(replace(shared.hooks, **options), shared.policy, shared.passing)
         count = self.hooks.count if isinstance(self.hooks.count, str) else "outcome"
         self._rules = RouteRules(
@@ -162,8 +169,13 @@ class Route(Deciding):
             checks = yield from self._checks(rules, request)
         except NoAddress:
             return self._without_address()
+        except NoHeader as error:
+            return self._without_header(error)
         try:
             decision = yield called(limiter, rules, checks)
+        except InvalidArgumentError as error:
+            # What a client chooses is looked at before: this is what the route states.
+            raise HookError(f"{request.where}: {error}") from error
         except SluicegateError as error:
             return self._undecided(error)
         return (yield from self._told(decision, request))

@@ -49,6 +49,8 @@ class Hooks:
             elif field.name in ("cost", "limit"):
                 is_fit = value is None if field.name == "limit" else False
                 ensure(field.name, "a function or an int", value, is_fit or callable(value) or _is_whole(value))
+                if _is_whole(value) and value < 1:
+                    raise InvalidArgumentError(f"{field.name} {value}: must be at least 1 (`skip` exempts requests)")
             else:
                 ensure(field.name, "a function", value, value is None or callable(value))
 
@@ -104,9 +106,9 @@ def name_of(where: str, hook: str, value: object) -> str | tuple[str, ...]:
         return str(value)
     if isinstance(value, str) and value:
         return value
-    if isinstance(value, (list, tuple)) and value and all(isinstance(part, str) and part for part in value):
-        return tuple(value)
-    wanted = "return a text that is not empty, a number, or a list of texts; `skip` exempts requests"
+    if isinstance(value, (list, tuple)) and value and all(isinstance(part, str) and part or _is_whole(part) for part in value):
+        return tuple(map(str, value))
+    wanted = "return a text that is not empty, a number, or a list of these; `skip` exempts requests"
     raise HookError(f"{where}: {hook} returned {_shown(value)} ({wanted})")
 
 

@@ -23,6 +23,10 @@ class NoAddress(Exception):
     """A request is counted by its address, and has none."""
 
 
+class NoHeader(Exception):
+    """A request is counted by a header that it lacks, which the message names."""
+
+
 class Keys:
     """Finds the keys of one request; asks each function of the application once."""
 
@@ -64,7 +68,11 @@ class Keys:
             return self._missing(rule, "a route knows no API key: use header:<name>, or `key` with a rule without identifier_type")
         found = self._request.values(name.lower()) if kind == "header" else [self._request.path.get(name)]
         value = found[0] if found else None
-        return str(value) if value not in (None, "") else self._missing(rule, f"the request has no {identifier}")
+        if value not in (None, ""):
+            return str(value)
+        if kind == "header":
+            raise NoHeader(f'rule "{rule["rule_id"]}": the request has no header {name}')
+        return self._missing(rule, f"the request has no {identifier}")
 
     def _missing(self, rule: Rule, why: str) -> str:
         raise HookError(f'{self._request.where}: rule "{rule["rule_id"]}": {why}')

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from .._middleware import Policy, ensure
 from .._native import Check, Decision
-from ..errors import InvalidRuleError, SluicegateError
+from ..errors import InvalidArgumentError, InvalidRuleError, SluicegateError
 from .deciding import Deciding, Verdict, called
 from .hooks import Count, Hook, HookError, Hooks, Steps, ask
-from .keys import Keys, NoAddress
+from .keys import Keys, NoAddress, NoHeader
 from .request import RouteRequest
 from .rules import ListedRules, Rule, found
 
@@ -63,6 +63,8 @@ class Matching(Deciding):
         hooks = Hooks(skip=skip, key=key, cost=stated, on_denied=on_denied, on_decision=on_decision, count=count)
         super().__init__(hooks, policy, passing)
         ensure("rules", "a list of names, or a function", rules, rules is None or callable(rules) or _are_names(rules))
+        if isinstance(rules, (list, tuple)) and not rules:
+            raise InvalidArgumentError("rules is empty: leave it out for all rules that match (`skip` exempts requests)")
         self._names = rules
         self._has_cost = cost is not None
         self._listed = ListedRules()
@@ -105,6 +107,8 @@ class Matching(Deciding):
             rules, checks = yield from self._checks(limiter, request, names, matches)
         except NoAddress:
             return self._without_address()
+        except NoHeader as error:
+            return self._without_header(error)
         try:
             decision = (yield called(limiter, rules, checks)) if checks else _unlimited()
         except SluicegateError as error:
