@@ -136,9 +136,17 @@ def test_a_child_opens_an_async_limiter_of_its_own(url: str, prefix: str) -> Non
     assert forked(lambda: asyncio.run(one()) is (url == "memory://"))
 
 
+PREAMBLE = """
+import asyncio, logging, os, sys, threading, time
+from sluicegate import *
+# In development mode loops say on a busy machine that a step of theirs took long.
+logging.getLogger("asyncio").addFilter(lambda record: not record.msg.startswith("Executing"))
+"""
+
+
 def python(source: str, *arguments: str, send: int | None = None) -> subprocess.CompletedProcess[str]:
     """Runs a program in an interpreter of its own; `send` is a signal for it once it has printed a line."""
-    code = "import asyncio, os, sys, threading, time\nfrom sluicegate import *\n" + textwrap.dedent(source)
+    code = PREAMBLE + textwrap.dedent(source)
     command = [sys.executable, "-X", "dev", "-c", f"RULES = {RULES!r}\n{code}", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stdout
