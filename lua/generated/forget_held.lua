@@ -59,7 +59,7 @@ end
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
 --          unit takes in the algorithm's measure), units (the cost), extra (what is charged; or the time of a charge
 --          that is given back), kind (1: its measure is time; 2: its window begins with a charge; 3: it keeps an entry per
---          unit; 0: others; -1: it keeps nothing); then its own numbers
+--          unit in a list, 4: in a sorted set; 0: others; -1: it keeps nothing); then its own numbers
 -- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
 -- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
 --          price (0: the rule's own), timeout; then the member 'r' id weight of the reservation, and the id of the call
@@ -75,8 +75,8 @@ local mode = op == PEEK and 0 or 1
 -- the server for long.)
 -- Of leases that a step of the clock back has made too long one call heals so many, and answers likewise.
 local MOST_SETTLED, MOST_ENTRIES, MOST_HEALED, UNSETTLED = 250, 1000, 2500, -2
--- A look charges so many to copies of the states, and writes nothing. Where more have ended it writes what it charged, as
--- every look would have to do it anew.
+-- A look charges so many, and no more entries of logs than above, to copies of the states, and leaves these as they are.
+-- Where more have ended it writes what it charged, as every look would have to do it anew.
 local MOST_COPIED = 100
 -- After a step of the clock back, for a look: when the last lease of a key ends at the latest.
 local latest_ends = nil
@@ -138,9 +138,14 @@ local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
 
--- Whether more leases have ended than a look copies states for.
-local function has_many_ended(holding)
-  return call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'LIMIT', MOST_COPIED, '1')[1] ~= nil
+-- Whether more leases have ended than a look charges to copies; a log is given an entry for each unit.
+local function has_many_ended(holding, is_log)
+  local ended = call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'LIMIT', '0', MOST_COPIED + 1)
+  local units = 0
+  for at = 1, is_log and #ended or 0 do
+    if sub(ended[at], 1, 1) == 'r' then units = units + unpack_numbers('<d', ended[at], 18) end
+  end
+  return #ended > MOST_COPIED or units > MOST_ENTRIES
 end
 
 -- After a step of the clock back no lease ends later than the longest one that begins now. What only looks writes nothing.

@@ -59,7 +59,7 @@ end
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
 --          unit takes in the algorithm's measure), units (the cost), extra (what is charged; or the time of a charge
 --          that is given back), kind (1: its measure is time; 2: its window begins with a charge; 3: it keeps an entry per
---          unit; 0: others; -1: it keeps nothing); then its own numbers
+--          unit in a list, 4: in a sorted set; 0: others; -1: it keeps nothing); then its own numbers
 -- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
 -- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
 --          price (0: the rule's own), timeout; then the member 'r' id weight of the reservation, and the id of the call
@@ -75,8 +75,8 @@ local mode = op == PEEK and 0 or 1
 -- the server for long.)
 -- Of leases that a step of the clock back has made too long one call heals so many, and answers likewise.
 local MOST_SETTLED, MOST_ENTRIES, MOST_HEALED, UNSETTLED = 250, 1000, 2500, -2
--- A look charges so many to copies of the states, and writes nothing. Where more have ended it writes what it charged, as
--- every look would have to do it anew.
+-- A look charges so many, and no more entries of logs than above, to copies of the states, and leaves these as they are.
+-- Where more have ended it writes what it charged, as every look would have to do it anew.
 local MOST_COPIED = 100
 -- After a step of the clock back, for a look: when the last lease of a key ends at the latest.
 local latest_ends = nil
@@ -138,9 +138,14 @@ local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
 
--- Whether more leases have ended than a look copies states for.
-local function has_many_ended(holding)
-  return call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'LIMIT', MOST_COPIED, '1')[1] ~= nil
+-- Whether more leases have ended than a look charges to copies; a log is given an entry for each unit.
+local function has_many_ended(holding, is_log)
+  local ended = call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'LIMIT', '0', MOST_COPIED + 1)
+  local units = 0
+  for at = 1, is_log and #ended or 0 do
+    if sub(ended[at], 1, 1) == 'r' then units = units + unpack_numbers('<d', ended[at], 18) end
+  end
+  return #ended > MOST_COPIED or units > MOST_ENTRIES
 end
 
 -- After a step of the clock back no lease ends later than the longest one that begins now. What only looks writes nothing.
@@ -271,6 +276,13 @@ for i = 1, limits do
   which[i], group[i], holder_of[i], price_of[i], units[i], extra[i], kind[i] = unpack_numbers('<ddddddd', ARGV[1 + i])
 end
 local holdings, keys, is_due, only_looks, entries = {}, {}, false, op == PEEK, 0
+-- By limit: how many entries a look has added to a sorted set, which it takes out again.
+local borrowed = {}
+local function has_log(number)
+  for i = 1, limits do
+    if holder_of[i] == number and kind[i] >= 3 then return true end
+  end
+end
 for i = 1, limits do keys[i] = KEYS[i] end
 for j = 1, #ARGV - 1 - 2 * limits do
   local holding = open_holding(KEYS[limits + j])
@@ -282,7 +294,7 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
   if holding.first_end and holding.first_end <= now then
-    is_due, only_looks = true, only_looks and not has_many_ended(holding)
+    is_due, only_looks = true, only_looks and not has_many_ended(holding, has_log(j))
   end
 end
 if is_due and op == PEEK then
@@ -479,8 +491,12 @@ local function charge_late(i, ended_at, weight, price)
   end
   local amount = math.max(math.min(weight * price, LATEST + found[2]), 0)
   local before = call('PTTL', key)
+  if borrowed[i] then
+    -- As many are live as there are: what is gone is left to calls that write.
+    found[4], borrowed[i] = found[5], borrowed[i] + amount
+  end
   commit_of[which[i]](key, 0, amount, unpack(found, 4, 12))
-  if kind[i] == 3 then entries = entries + amount end
+  if kind[i] >= 3 then entries = entries + amount end
   local after = call('PTTL', key)
   if after > before then
     -- It was given a longer life. (Less may be left than before without, where time goes on in a script. A shorter one is left
@@ -579,10 +595,22 @@ local function find_foreign()
 end
 -- Checks, looks at, refunds, charges or reserves, beside what is held: it counts in full.
 local is_scratch = is_due and only_looks
+-- By limit: how long its sorted set yet lives.
+local lives = {}
+
+-- Whether what a look charges to a sorted set would stand after all that is in it, from where it can be taken out again.
+-- (A copy of a large one takes the server a tenth of a second.)
+local function may_borrow(i)
+  if kind[i] ~= 4 then return false end
+  local newest = call('ZRANGE', KEYS[i], '-1', '-1', 'WITHSCORES')[2]
+  return not newest or tonumber(newest) <= now
+end
 
 local function copy_states()
   for i = 1, limits do
-    if kind[i] >= 0 then
+    if may_borrow(i) then
+      borrowed[i], lives[i] = 0, call('PTTL', KEYS[i])
+    elseif kind[i] >= 0 then
       local copy, state = KEYS[limits + #holdings + i], call('DUMP', KEYS[i])
       keys[i] = copy
       call('DEL', copy)
@@ -751,10 +779,14 @@ local function decide()
   return replies
 end
 
-local answer = decide()
-if is_scratch then
-  for i = 1, limits do
-    if keys[i] ~= KEYS[i] then call('DEL', keys[i]) end
+if not is_scratch then return decide() end
+local fine, answer = pcall(decide)
+for i = 1, limits do
+  if keys[i] ~= KEYS[i] then call('DEL', keys[i]) end
+  if borrowed[i] and borrowed[i] > 0 then
+    call('ZREMRANGEBYRANK', keys[i], -borrowed[i], '-1')
+    if lives[i] > 0 then call('PEXPIRE', keys[i], lives[i]) end
   end
 end
+if not fine then error(answer, 0) end
 return answer

@@ -185,7 +185,8 @@ impl<'a, 'b> SlotPart<'a, 'b> {
             Kernel::Concurrency => -1.0,
             Kernel::Gcra => 1.0,
             Kernel::FixedWindowFirstRequest => 2.0,
-            Kernel::SlidingLogList | Kernel::SlidingLogSortedSet => 3.0,
+            Kernel::SlidingLogList => 3.0,
+            Kernel::SlidingLogSortedSet => 4.0,
             _ => 0.0,
         };
         let mut numbers = Numbers::from_slice(&[

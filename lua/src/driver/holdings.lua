@@ -56,9 +56,14 @@ local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
 
--- Whether more leases have ended than a look copies states for.
-local function has_many_ended(holding)
-  return call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'LIMIT', MOST_COPIED, '1')[1] ~= nil
+-- Whether more leases have ended than a look charges to copies; a log is given an entry for each unit.
+local function has_many_ended(holding, is_log)
+  local ended = call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'LIMIT', '0', MOST_COPIED + 1)
+  local units = 0
+  for at = 1, is_log and #ended or 0 do
+    if sub(ended[at], 1, 1) == 'r' then units = units + unpack_numbers('<d', ended[at], 18) end
+  end
+  return #ended > MOST_COPIED or units > MOST_ENTRIES
 end
 
 -- After a step of the clock back no lease ends later than the longest one that begins now. What only looks writes nothing.

@@ -8,6 +8,13 @@ for i = 1, limits do
   which[i], group[i], holder_of[i], price_of[i], units[i], extra[i], kind[i] = unpack_numbers('<ddddddd', ARGV[1 + i])
 end
 local holdings, keys, is_due, only_looks, entries = {}, {}, false, op == PEEK, 0
+-- By limit: how many entries a look has added to a sorted set, which it takes out again.
+local borrowed = {}
+local function has_log(number)
+  for i = 1, limits do
+    if holder_of[i] == number and kind[i] >= 3 then return true end
+  end
+end
 for i = 1, limits do keys[i] = KEYS[i] end
 for j = 1, #ARGV - 1 - 2 * limits do
   local holding = open_holding(KEYS[limits + j])
@@ -19,7 +26,7 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
   if holding.first_end and holding.first_end <= now then
-    is_due, only_looks = true, only_looks and not has_many_ended(holding)
+    is_due, only_looks = true, only_looks and not has_many_ended(holding, has_log(j))
   end
 end
 if is_due and op == PEEK then
@@ -61,8 +68,12 @@ local function charge_late(i, ended_at, weight, price)
   end
   local amount = math.max(math.min(weight * price, LATEST + found[2]), 0)
   local before = call('PTTL', key)
+  if borrowed[i] then
+    -- As many are live as there are: what is gone is left to calls that write.
+    found[4], borrowed[i] = found[5], borrowed[i] + amount
+  end
   commit_of[which[i]](key, 0, amount, unpack(found, 4, 12))
-  if kind[i] == 3 then entries = entries + amount end
+  if kind[i] >= 3 then entries = entries + amount end
   local after = call('PTTL', key)
   if after > before then
     -- It was given a longer life. (Less may be left than before without, where time goes on in a script. A shorter one is left

@@ -41,16 +41,29 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!("\n## The longest script\n");
     println!(
         "Milliseconds of the server, by its own slow log, for the longest script of a call: {HELD} leases of one key, of cost {}, have ended \
-         (`peek`), or are taken to end earlier after the server's clock has stepped back (`reserve`); a charge of {ENTRIES} entries.\n",
+         (`peek`); 100 have, beside what else is counted, {ENTRIES} entries in all; or all are taken to end earlier after the server's clock has stepped back (`reserve`); a charge of {ENTRIES} entries.\n",
         ENTRIES / HELD as u64
     );
     let held = options.size(HELD);
-    let mut table = Table::new(&["rule", "`peek`, all have ended", "`reserve`, clock back", "at most"]);
+    let mut table = Table::new(&[
+        "rule",
+        "`peek`, all have ended",
+        "`peek`, 100 have",
+        "`reserve`, clock back",
+        "at most",
+    ]);
     for (name, fields) in KINDS {
         let ended = settling(fields, held)?;
+        let few = looking(fields)?;
         let healed = healing(fields, held)?;
-        let target = verdict(ended.max(healed), MILLIS_TARGET);
-        table.row([name.to_owned(), format!("{ended:.1}"), format!("{healed:.1}"), target]);
+        let target = verdict(ended.max(few).max(healed), MILLIS_TARGET);
+        table.row([
+            name.to_owned(),
+            format!("{ended:.1}"),
+            format!("{few:.1}"),
+            format!("{healed:.1}"),
+            target,
+        ]);
     }
     println!("{table}");
     let mut table = Table::new(&["rule", "a charge of 100,000"]);
@@ -116,6 +129,20 @@ impl Bench {
 fn settling(fields: &str, held: usize) -> Result<f64> {
     let mut bench = Bench::new(fields)?;
     bench.hold(held)?;
+    bench.clock.advance(LEASE);
+    bench.longest(|limiter| limiter.peek("r", "k").map(drop))
+}
+
+fn looking(fields: &str) -> Result<f64> {
+    let mut bench = Bench::new(fields)?;
+    bench.hold(100)?;
+    if !fields.contains("concurrency") {
+        bench.limiter.charge_with(
+            "r",
+            "k",
+            CheckOptions::new().cost(ENTRIES - 100 * (ENTRIES / HELD as u64)),
+        )?;
+    }
     bench.clock.advance(LEASE);
     bench.longest(|limiter| limiter.peek("r", "k").map(drop))
 }

@@ -210,6 +210,58 @@ fn a_script_adds_few_entries_to_a_log_for_ended_leases() {
     }
 }
 
+/// A look adds what has ended to a log, and takes it out again: what the log holds, also what is gone by now, and how long it
+/// lives, stay. Where that would be more than a thousand entries it stays added.
+#[test]
+fn a_look_leaves_a_log_as_it_was() {
+    let server = Redis::start().unwrap();
+    let mut connection = server.client().unwrap();
+    for (structure, read, letter) in [("list", "LRANGE", "l"), ("sorted_set", "ZRANGE", "z")] {
+        let rules = format!(
+            r#"[{{"rule_id": "log", "algorithm": "sliding_log", "structure": "{structure}", "rate": "2000/m",
+                "reservations": true, "lease_seconds": 5}}]"#
+        );
+        let mut play = |url: &str, cost: u64| {
+            let clock = ManualClock::new(1_700_000_000_000_000);
+            let rules = Rules::from_json(&rules).unwrap();
+            let limiter = RateLimiter::builder(url).rules(rules).clock(clock.clone()).build().unwrap();
+            let key = format!("{structure}{cost}");
+            limiter.check_with("log", &key, CheckOptions::new().cost(3)).unwrap();
+            clock.advance(Duration::from_secs(50));
+            limiter.check_with("log", &key, CheckOptions::new().cost(4)).unwrap();
+            clock.advance(Duration::from_secs(7));
+            for _ in 0..2 {
+                let _held = limiter.reserve_with("log", &key, CheckOptions::new().cost(cost)).unwrap();
+                clock.advance(Duration::from_secs(1));
+            }
+            clock.advance(Duration::from_secs(10));
+            let mut kept = || -> (Vec<Vec<u8>>, i64) {
+                let name = format!("sluicegate:log:{{{key}}}:{letter}1m");
+                let entries = redis::cmd(read).arg(&name).arg(0).arg(-1).query(&mut connection).unwrap();
+                (entries, redis::cmd("PTTL").arg(&name).query(&mut connection).unwrap())
+            };
+            let before = kept();
+            let peeked = [(); 2].map(|()| limiter.peek("log", &key).unwrap());
+            ((before, kept()), peeked.map(|it| (it.remaining, it.reset_after)))
+        };
+        for (cost, stays) in [(5, true), (600, false)] {
+            let ((before, after), peeked) = play(server.url(), cost);
+            assert_eq!(before.0 == after.0, stays, "{structure}: {before:?} became {after:?}");
+            assert!(!before.0.is_empty() && !after.0.is_empty(), "{structure}");
+            // Given a new life, it would live for ten seconds longer.
+            assert!(
+                !stays || before.1.abs_diff(after.1) < 5_000,
+                "{structure}: {} became {}",
+                before.1,
+                after.1
+            );
+            assert_eq!(peeked, play("memory://", cost).1, "{structure}");
+            assert_eq!(peeked[0].0, 2_000 - 4 - 2 * cost, "{structure}");
+        }
+    }
+    assert_eq!(keys_without_ttl(&mut connection).unwrap(), Vec::<String>::new());
+}
+
 /// A look at a server that is out of memory decides as if leases that have ended were yet to end.
 #[test]
 fn a_look_decides_where_it_may_not_write() {
