@@ -24,7 +24,7 @@ async function ask({ rule, key, options }) {
     return [Number(allowed), source, remaining];
   } catch (error) {
     if (!(error instanceof SluicegateError)) throw error;
-    return ['-', error.kind, 0];
+    return ['-', error.code, 0];
   }
 }
 

@@ -72,6 +72,7 @@ RUN = [
     suite("Node", of_runner, "bindings-node/test/run", after=("programs", "package npm"), most=1800),
     suite("C", of_runner, "bindings-c/tests/run", after=("programs", "package c-archive"), most=1800),
     suite("fleet", of_unittest, "tests/fleet/run", after=("programs", "package wheel", "package npm", "package c-archive")),
+    suite("chaos", of_unittest, "tests/chaos/run", after=("programs", "package wheel", "package npm", "package c-archive")),
     suite("frameworks", of_unittest, "tests/differential/run", after=("programs", "package wheel", "package npm")),
     suite("time series", of_cargo, "tests/timeseries/run", after=("compile",)),
     unittests("parity"),
@@ -107,5 +108,6 @@ NIGHTLY = [
     suite("previous frameworks", of_runner, "bindings-python/tests/run", "previous", after=("programs", "package wheel")),
     suite("Node", of_runner, "bindings-node/test/run", after=("programs", "package npm"), most=1800),
     suite("C", of_runner, "bindings-c/tests/run", after=("programs", "package c-archive"), most=3600),
+    suite("chaos", of_unittest, "tests/chaos/run", after=("programs", "package wheel", "package npm", "package c-archive"), most=3600),
     Job("servers", ["tests/matrix/run"], "debug", of_runner, ("compile",), 3600),
 ]
