@@ -5,6 +5,7 @@
     for i in 1 2 3 4; do curl -i -X POST http://localhost:8000/signup; done
 """
 
+# --8<-- [start:head]
 import os
 
 from aiohttp import web
@@ -14,7 +15,7 @@ from sluicegate.aiohttp import RATE_LIMIT, RouteLimits
 
 URL = os.environ.get("LIMITER_URL", "memory://")  # For several processes: redis://localhost/0.
 PROXIES = int(os.environ.get("PROXIES", "0"))
-PLANS = {"alice": 4}  # How many exports a day a user has bought.
+# --8<-- [end:head]
 
 
 # --8<-- [start:denied]
@@ -66,6 +67,9 @@ async def report(request):
 
 
 # --8<-- [start:plan]
+PLANS = {"alice": 4}  # How many exports a day a user has bought.
+
+
 @limits("2/day", limit=lambda request: PLANS.get(request["user"]))  # None: the limit of the handler.
 async def exports(request):
     return web.json_response({"rows": 250})

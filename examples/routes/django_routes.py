@@ -5,6 +5,7 @@
     for i in 1 2 3 4; do curl -i -X POST http://localhost:8000/signup; done
 """
 
+# --8<-- [start:head]
 import os
 import sys
 from types import SimpleNamespace
@@ -20,7 +21,7 @@ from sluicegate.django import RouteLimits
 
 URL = os.environ.get("LIMITER_URL", "memory://")  # For several processes: redis://localhost/0.
 PROXIES = int(os.environ.get("PROXIES", "0"))
-PLANS = {"alice": 4}  # How many exports a day a user has bought.
+# --8<-- [end:head]
 
 
 # --8<-- [start:denied]
@@ -50,6 +51,9 @@ def report(request, report):
 
 
 # --8<-- [start:plan]
+PLANS = {"alice": 4}  # How many exports a day a user has bought.
+
+
 @login_required
 @limits("2/day", limit=lambda request: PLANS.get(request.user.pk))  # None: the limit of the view.
 def exports(request):
@@ -72,7 +76,12 @@ def authentication(get_response):
     return middleware
 
 
-urlpatterns = [path("signup", signup), path("reports/<int:report>", report), path("exports", exports), path("health", health)]
+urlpatterns = [
+    path("signup", signup),
+    path("reports/<int:report>", report),
+    path("exports", exports),
+    path("health", health),
+]
 if __name__ == "__main__":
     settings.configure(
         SECRET_KEY="keep this elsewhere",

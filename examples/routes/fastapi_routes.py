@@ -5,6 +5,7 @@
     for i in 1 2 3 4; do curl -i -X POST http://localhost:8000/signup; done
 """
 
+# --8<-- [start:head]
 import os
 from contextlib import asynccontextmanager
 
@@ -17,7 +18,7 @@ from sluicegate.fastapi import RateLimited, RouteLimits
 
 URL = os.environ.get("LIMITER_URL", "memory://")  # For several processes: redis://localhost/0.
 PROXIES = int(os.environ.get("PROXIES", "0"))
-PLANS = {"alice": 4}  # How many exports a day a user has bought.
+# --8<-- [end:head]
 
 
 # --8<-- [start:limits]
@@ -56,6 +57,9 @@ async def report(report: int, decision=Depends(limits("4/hour", "20/day"))):
 
 
 # --8<-- [start:plan]
+PLANS = {"alice": 4}  # How many exports a day a user has bought.
+
+
 def of_plan(request: Request):
     return PLANS.get(request.state.user)  # None: the limit of the route.
 

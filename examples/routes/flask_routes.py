@@ -5,6 +5,7 @@
     for i in 1 2 3 4; do curl -i -X POST http://localhost:8000/signup; done
 """
 
+# --8<-- [start:head]
 import os
 
 from flask import Flask, abort, g, jsonify, request
@@ -14,7 +15,7 @@ from sluicegate.flask import RouteLimits
 
 URL = os.environ.get("LIMITER_URL", "memory://")  # For several processes: redis://localhost/0.
 PROXIES = int(os.environ.get("PROXIES", "0"))
-PLANS = {"alice": 4}  # How many exports a day a user has bought.
+# --8<-- [end:head]
 
 # --8<-- [start:limits]
 app = Flask("shop")
@@ -47,6 +48,9 @@ def report(report):
 
 
 # --8<-- [start:plan]
+PLANS = {"alice": 4}  # How many exports a day a user has bought.
+
+
 @app.get("/exports")
 @limits("2/day", limit=lambda: PLANS.get(g.user))  # None: the limit of the view.
 def exports():

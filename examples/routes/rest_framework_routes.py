@@ -21,6 +21,7 @@ settings.configure(
 
 from django.core.management import execute_from_command_line
 from django.urls import path
+# --8<-- [start:head]
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import Throttled
 from rest_framework.permissions import IsAuthenticated
@@ -33,7 +34,7 @@ from sluicegate.rest_framework import RouteLimits
 
 URL = os.environ.get("LIMITER_URL", "memory://")  # For several processes: redis://localhost/0.
 PROXIES = int(os.environ.get("PROXIES", "0"))
-PLANS = {"alice": 4}  # How many exports a day a user has bought.
+# --8<-- [end:head]
 
 
 class SignedIn(BaseAuthentication):
@@ -76,6 +77,9 @@ class Report(ShopView):
 
 
 # --8<-- [start:plan]
+PLANS = {"alice": 4}  # How many exports a day a user has bought.
+
+
 class Exports(ShopView):
     permission_classes = [IsAuthenticated]
     throttle_classes = [limits("2/day", limit=lambda request: PLANS.get(request.user.pk))]  # None: the limit of the view.
