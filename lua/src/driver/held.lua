@@ -152,7 +152,9 @@ local fine, answer = pcall(decide)
 for i = 1, limits do
   if keys[i] ~= KEYS[i] then call('DEL', keys[i]) end
   if borrowed[i] and borrowed[i] > 0 then
-    call('ZREMRANGEBYRANK', keys[i], -borrowed[i], '-1')
+    local found = { load_of[which[i]](keys[i], ARGV[1 + i]) }
+    found[4] = found[5]
+    refund_of[which[i]](keys[i], borrowed[i], nil, unpack(found, 4, 12))
     if lives[i] > 0 then call('PEXPIRE', keys[i], lives[i]) end
   end
 end
