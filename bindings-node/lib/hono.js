@@ -30,7 +30,8 @@ function routeLimits(limiter, defaults) {
       if (decision !== undefined) context.set('rateLimit', decision);
       if (status !== undefined) return refused(route, asked, { status, headers, body, decision });
       await served(route, held, context, next);
-      for (const [name, value] of Object.entries(headers)) context.header(name, value);
+      // Those of a limit further in, which has answered already, stay.
+      for (const [name, value] of Object.entries(headers)) if (!context.res.headers.has(name)) context.header(name, value);
     };
   };
 }
