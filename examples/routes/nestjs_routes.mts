@@ -38,7 +38,9 @@ class SignedIn implements CanActivate {
 }
 // --8<-- [end:guard]
 
+// --8<-- [start:plans]
 const PLANS: Record<string, number> = { alice: 4 }; // How many exports a day a user has bought.
+// --8<-- [end:plans]
 
 @Controller()
 class Shop {
