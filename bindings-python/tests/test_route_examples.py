@@ -97,6 +97,9 @@ def test_the_page_of_a_framework(framework: str, serve: Callable[[str], Site]) -
     denied = site.ask("POST", "/signup", from_("192.0.2.1"))
     assert list(denied.json()) == ["error"]
     assert 0 < int(denied.header("Retry-After") or 0) <= 1200
+    # Those of the limit at the route, also within one of the whole application. Throttle classes send none.
+    if framework != "rest_framework":
+        assert '3/hour";r=0' in str(denied.header("RateLimit"))
 
     # By the user, wherever they come from and whatever the path holds.
     def report(number: int, user: str) -> Answer:
