@@ -10,6 +10,7 @@ import clients
 from faults import Kind
 from history import Fault, History, now
 from limits import LANES
+from servers import wait_until
 
 # How many seconds clients may take to use servers that are back, on a machine with far more work than processors.
 PATIENCE = 60
@@ -23,27 +24,37 @@ class Servers(Protocol):
     @property
     def url(self) -> str: ...
 
-    def settle(self) -> None:
-        """Waits until one server is in charge of the keys, and its replicas are beside it."""
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of the clients."""
+        ...
+
+    def primaries(self) -> int:
+        """How many running servers take themselves for the one in charge of the keys."""
+        ...
+
+    def repair(self) -> None:
+        """Starts what was killed, and waits until all servers have their parts."""
         ...
 
     def close(self) -> None: ...
 
 
-def played(servers: Servers, kinds: Sequence[Kind], names: list[str], seconds: float, environment: dict[str, str] | None = None) -> History:
+def played(servers: Servers, kinds: Sequence[Kind], names: list[str], seconds: float) -> History:
     """What the clients were told while each fault lasted for so many seconds."""
-    with clients.started(servers.url, names, LANES, environment) as using:
+    with clients.started(servers.url, names, LANES, servers.environment) as using:
         assert using.wait_until_served(now(), PATIENCE), "the clients did not begin"
         for kind in kinds:
+            servers.repair()
             time.sleep(QUIET)
             began = now()
             healed = kind.do(servers, seconds)
-            if not using.wait_until_served(healed, PATIENCE):
-                # The checker says so.
-                using.history.faults.append(fault(kind, began, healed, now()))
-                break
-            servers.settle()
+            is_back = using.wait_until_served(healed, PATIENCE)
+            wait_until("one primary", lambda: servers.primaries() == 1)
             using.history.faults.append(fault(kind, began, healed, now()))
+            if not is_back:
+                # The checker says so.
+                break
         time.sleep(QUIET)
         return using.stop()
 

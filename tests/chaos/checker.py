@@ -125,10 +125,10 @@ def within_shares(history: History) -> Iterator[str]:
 
 
 def sections(history: History) -> Iterator[tuple[Fault, int, int]]:
-    """Each fault, from the end of the one before it to its own end."""
+    """Each fault, from the end of the one before it to the beginning of the next."""
     starts = [0, *(fault.settled for fault in history.faults)]
-    for fault, start in zip(history.faults, starts):
-        yield fault, start, fault.settled
+    ends = [*(fault.began for fault in history.faults[1:]), max((call.after for call in history.calls), default=0)]
+    yield from zip(history.faults, starts, ends)
 
 
 def during(calls: list[Call], start: int, end: int) -> list[Call]:

@@ -12,7 +12,9 @@ class Kind:
     name: str
     # Does it to the servers for so many seconds, and returns when they could decide again.
     do: Callable[[Any, float], int]
-    # Beginning with these, as in `history.Fault`.
+    # These are those of `history.Fault`.
     forgets: int = 0
     is_split: bool = False
     is_noticed: bool = True
+    # Whether it is one of a short run.
+    is_short: bool = False

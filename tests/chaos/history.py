@@ -42,11 +42,11 @@ class Fault:
     began: int
     # The servers could decide again.
     healed: int
-    # Everything was as before: one server in charge of the keys, its replicas beside it.
+    # They did so for every client, and one server alone was in charge of the keys.
     settled: int
     # So many times the servers may have forgotten what was counted.
     forgets: int = 0
-    # Two servers may have been in charge of the keys at once.
+    # Until it was settled two servers may have been in charge of the keys at once.
     is_split: bool = False
     # Clients must have noticed it.
     is_noticed: bool = True

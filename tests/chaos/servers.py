@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -57,10 +57,11 @@ def wait_until(what: str, is_so: Callable[[], bool]) -> None:
 class Server:
     """A process with a folder and a port of its own. Without persistence, unless its configuration says so."""
 
-    def __init__(self, *config: str, is_sentinel: bool = False) -> None:
+    def __init__(self, *config: str, is_sentinel: bool = False, launcher: Sequence[str] = ()) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="sluicegate-chaos-"))
         self.port = free_port()
-        self.arguments = ["--sentinel"] if is_sentinel else []
+        program = os.environ.get("SLUICEGATE_REDIS_SERVER", "redis-server")
+        self.command = [*launcher, program, "redis.conf", *(["--sentinel"] if is_sentinel else [])]
         lines = [f"port {self.port}", "bind 127.0.0.1", f'dir "{self.folder}"', *config]
         if not is_sentinel:
             lines += ['save ""', "repl-diskless-sync-delay 0"]
@@ -72,10 +73,16 @@ class Server:
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
 
+    @property
+    def host_and_port(self) -> str:
+        """As configuration has it."""
+        return f"127.0.0.1 {self.port}"
+
     def start(self) -> None:
         with (self.folder / "output.log").open("ab") as log:
-            command = [os.environ.get("SLUICEGATE_REDIS_SERVER", "redis-server"), "redis.conf", *self.arguments]
-            self.process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            # Signals stay as they are here: a file that may not grow is an error, and no end of the process.
+            files = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+            self.process = subprocess.Popen(self.command, cwd=self.folder, restore_signals=False, **files)
         wait_until(f"an answer of {self.address}", lambda: self.ask("PING") == b"PONG")
 
     def connection(self) -> stored.Server:

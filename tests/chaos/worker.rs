@@ -27,7 +27,9 @@ struct Lane {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [url, rules, prefix, instances, pause, lanes @ ..] = arguments.as_slice() else { return Err(USAGE.into()) };
+    let [url, rules, prefix, instances, pause, lanes @ ..] = arguments.as_slice() else {
+        return Err(USAGE.into());
+    };
     let pause = Duration::from_micros(pause.parse()?);
     let builder = AsyncRateLimiter::builder(url).rules(Rules::from_file(Path::new(rules))?).prefix(prefix);
     let limiter = Rc::new(builder.instances(instances.parse()?).lazy(true).connect().await?);
