@@ -41,7 +41,8 @@ class SluicegateThrottlerStorage {
    */
   async increment(key, ttl, limit, blockDuration, throttlerName) {
     const rule = this.#ruleOf(throttlerName, ttl);
-    if (blockDuration <= 0) return counted(await this.#limiter.check(rule, key), limit);
+    // A limit of 0 denies every hit; the limiter knows none below 1.
+    if (blockDuration <= 0 || limit < 1) return counted(await this.#limiter.check(rule, key), limit);
     const decision = await this.#limiter.check(rule, key, { limit });
     const timeToExpire = seconds(decision.resetAfterMs);
     if (decision.allowed) {
