@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::extract::{ConnectInfo, Extension};
+use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::routing::any;
 use axum::{Router, serve};
@@ -31,7 +32,9 @@ const RULES: &str = r#"[
     {"rule_id": "sure", "identifier_type": "global", "algorithm": "fixed_window", "limit": 9,
      "window_size_seconds": 3600, "match": {"path_pattern": "/tried/*"}},
     {"rule_id": "alone", "identifier_type": "global", "algorithm": "fixed_window", "limit": 1, "shadow": true,
-     "window_size_seconds": 3600, "match": {"path_pattern": "/alone/*"}}
+     "window_size_seconds": 3600, "match": {"path_pattern": "/alone/*"}},
+    {"rule_id": "chats", "identifier_type": "global", "algorithm": "fixed_window", "limit": 1,
+     "window_size_seconds": 3600, "match": {"path_pattern": "/chat/*"}}
 ]"#;
 
 async fn limiter(url: &str) -> Arc<AsyncRateLimiter> {
@@ -57,6 +60,7 @@ async fn server(layer: RateLimitLayer) -> SocketAddr {
         .route("/", any(async || "home"))
         .route("/tried/{name}", any(shadow))
         .route("/alone/{name}", any(shadow))
+        .route("/chat/{room}", any(async || StatusCode::SWITCHING_PROTOCOLS))
         .route("/{*path}", any(async |body: String| format!("served {body}")))
         .layer(layer);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -184,6 +188,16 @@ async fn forwarded_addresses_count_when_proxies_are_trusted() {
         (200, 429),
         "both are the peer's"
     );
+}
+
+#[tokio::test]
+async fn the_handshake_of_a_websocket_is_denied_before_it_is_accepted() {
+    let server = server(layer("memory://").await).await;
+    let shake = ["GET /chat/1", "upgrade: websocket", "sec-websocket-version: 13"];
+    assert_eq!(ask(server, &shake).await.status, 101);
+    let denied = ask(server, &shake).await;
+    assert_eq!((denied.status, denied.header("upgrade")), (429, None));
+    assert_eq!(denied.header("cache-control"), Some("no-store"));
 }
 
 #[tokio::test]

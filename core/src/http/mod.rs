@@ -3,6 +3,8 @@
 
 #[cfg(any(feature = "tower", feature = "bridge"))]
 mod client;
+#[cfg(any(feature = "tower", feature = "bridge"))]
+mod grpc;
 mod headers;
 #[cfg(any(feature = "tower", feature = "bridge"))]
 mod problem;

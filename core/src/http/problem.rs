@@ -7,17 +7,19 @@ use serde_json::Value;
 use super::headers::{HeaderStyle, seconds};
 use crate::decision::Decision;
 
-/// A complete HTTP response of middleware: problem details (RFC 9457).
+/// A complete HTTP response of middleware: problem details (RFC 9457), or a status of gRPC.
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The status: 429, 400 or 503.
+    /// The status: 429, 400 or 503; to a client of gRPC always 200.
     pub status: u16,
     /// The reason phrase of the status.
     pub title: &'static str,
     /// Names and values. `Content-Length` is left to the framework.
     pub headers: Vec<(&'static str, String)>,
-    /// JSON.
+    /// What is wrong, in a sentence.
+    pub detail: String,
+    /// JSON; to a client of gRPC empty.
     pub body: String,
 }
 
@@ -25,34 +27,36 @@ pub struct Problem {
 impl Problem {
     /// The response to a denied request.
     pub fn denied(decision: &Decision, style: HeaderStyle) -> Self {
-        let mut problem = Self::new(
-            429,
-            "Too Many Requests",
-            &[("detail", &when(decision.retry_after)), ("rule", &decision.rule)],
-        );
+        let mut problem =
+            Self::new(429, "Too Many Requests", when(decision.retry_after), Some(&decision.rule));
         problem.headers.extend(decision.headers(style));
         problem
     }
 
     /// The response to an invalid request: `message` is that of its `InvalidArgument`.
     pub fn invalid(message: &str) -> Self {
-        Self::new(400, "Bad Request", &[("detail", message)])
+        Self::new(400, "Bad Request", message.to_owned(), None)
     }
 
     /// The response when the limiter could not decide. Log the reason; do not send it to the client.
     pub fn undecided() -> Self {
         let detail = "The rate limiter is unavailable; try again.";
-        Self::new(503, "Service Unavailable", &[("detail", detail)])
+        Self::new(503, "Service Unavailable", detail.to_owned(), None)
     }
 
-    fn new(status: u16, title: &'static str, members: &[(&str, &str)]) -> Self {
+    fn new(status: u16, title: &'static str, detail: String, rule: Option<&str>) -> Self {
         // Written by hand for the order of the members, which people read.
-        let mut all = format!(r#""type":"about:blank","title":"{title}","status":{status}"#);
-        for (name, text) in members {
-            all.push_str(&format!(r#","{name}":{}"#, Value::from(*text)));
+        let mut all = format!(
+            r#""type":"about:blank","title":"{title}","status":{status},"detail":{}"#,
+            Value::from(&*detail)
+        );
+        if let Some(rule) = rule {
+            all.push_str(&format!(r#","rule":{}"#, Value::from(rule)));
         }
-        let body = format!("{{{all}}}");
-        Self { status, title, headers: vec![("Content-Type", "application/problem+json".to_owned())], body }
+        // For one client, and for now.
+        let headers = [("Content-Type", "application/problem+json"), ("Cache-Control", "no-store")];
+        let headers = headers.map(|(name, value)| (name, value.to_owned())).to_vec();
+        Self { status, title, headers, detail, body: format!("{{{all}}}") }
     }
 }
 
@@ -77,9 +81,10 @@ mod tests {
 
     #[test]
     fn a_denial_has_the_headers_of_the_decision() {
-        let Problem { status, title, headers, body } = denied(Duration::from_micros(1_000_001));
+        let Problem { status, title, headers, body, .. } = denied(Duration::from_micros(1_000_001));
         assert_eq!((status, title), (429, "Too Many Requests"));
         assert_eq!(headers[0], ("Content-Type", "application/problem+json".to_owned()));
+        assert_eq!(headers[1], ("Cache-Control", "no-store".to_owned()));
         assert_eq!(headers.last().unwrap(), &("Retry-After", "2".to_owned()));
         let members = r#""status":429,"detail":"Try again in 2 seconds.","rule":"orders""#;
         assert_eq!(body, format!(r#"{{"type":"about:blank","title":"Too Many Requests",{members}}}"#));

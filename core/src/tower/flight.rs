@@ -1,12 +1,9 @@
 //! Requests in flight: what was reserved for one is held until its response is over.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use http_body::{Body, Frame, SizeHint};
-use pin_project_lite::pin_project;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -95,56 +92,5 @@ impl Drop for Flight {
         if let (Poll::Pending, Some(runtime)) = (is_sent, &self.runtime) {
             runtime.spawn(ending);
         }
-    }
-}
-
-pin_project! {
-    /// The body of a response. What was reserved for the request is held until it is over, or dropped.
-    pub struct ResponseBody<B> {
-        #[pin]
-        inner: B,
-        flight: Option<Flight>,
-    }
-}
-
-impl<B> ResponseBody<B> {
-    pub(super) fn new(inner: B, flight: Option<Flight>) -> Self {
-        Self { inner, flight }
-    }
-}
-
-impl<B: Body> Body for ResponseBody<B> {
-    type Data = B::Data;
-    type Error = B::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        let mut this = self.project();
-        let frame = this.inner.as_mut().poll_frame(context);
-        let is_over = match &frame {
-            Poll::Ready(Some(Ok(_))) => this.inner.is_end_stream(),
-            Poll::Ready(_) => true,
-            Poll::Pending => false,
-        };
-        if is_over {
-            this.flight.take();
-        }
-        frame
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
-    }
-}
-
-impl<B> std::fmt::Debug for ResponseBody<B> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ResponseBody").field("holds", &self.flight.is_some()).finish_non_exhaustive()
     }
 }

@@ -3,7 +3,8 @@
 //! Every request is decided by [`reserve_request`](crate::AsyncRateLimiter::reserve_request). One that is denied is
 //! answered with `429 Too Many Requests`, the [headers](crate::Decision::headers) of the decision and a small
 //! `application/problem+json` body (RFC 9457). One that is admitted goes on to the service, whose answer gets the
-//! headers too.
+//! headers too. A call of gRPC (`content-type: application/grpc`) is denied with its status `RESOURCE_EXHAUSTED` in place of 429, and
+//! the handshake of a WebSocket is denied before it is accepted.
 //!
 //! ```
 //! use std::net::SocketAddr;
@@ -58,12 +59,13 @@
 //! read is given with [`Request`](crate::Request); a request that can be read in too many ways is answered with
 //! `400 Bad Request`.
 
+mod body;
 mod flight;
 mod layer;
 mod seldom;
 mod service;
 
 pub use crate::http::{ForwardedHeader, TrustedProxies};
-pub use flight::ResponseBody;
+pub use body::ResponseBody;
 pub use layer::{OnError, RateLimitLayer};
 pub use service::RateLimit;

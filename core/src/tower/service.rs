@@ -5,13 +5,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
+use http_body::Body;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::flight::{Flight, ResponseBody};
+use super::body::ResponseBody;
+use super::flight::Flight;
 use super::layer::{OnError, RateLimitLayer};
 use super::seldom::Seldom;
 use crate::http::Problem;
@@ -37,7 +39,8 @@ where
     S: Service<Request<Asked>, Response = Response<Answered>> + Clone + Send + 'static,
     S::Future: Send,
     Asked: Send + 'static,
-    Answered: From<String>,
+    Answered: Body,
+    Answered::Data: From<String>,
 {
     type Response = Response<ResponseBody<Answered>>;
     type Error = S::Error;
@@ -57,7 +60,8 @@ where
             let (headers, flight) = match judge(&layer, &mut parts).await {
                 LimitOutcome::Admit(headers, flight) => (headers, flight),
                 LimitOutcome::Answer(problem) => {
-                    return Ok(response(problem).map(|text| ResponseBody::new(Answered::from(text), None)));
+                    let problem = problem.for_content_type(content_type(&parts));
+                    return Ok(response(problem).map(ResponseBody::of_text));
                 }
             };
             let mut response = inner.call(Request::from_parts(parts, body)).await?;
@@ -121,6 +125,10 @@ fn undecided(error: &Error, on_error: OnError) -> LimitOutcome {
             LimitOutcome::Answer(Problem::undecided())
         }
     }
+}
+
+fn content_type(parts: &Parts) -> Option<&str> {
+    parts.headers.get(CONTENT_TYPE)?.to_str().ok()
 }
 
 fn response(problem: Problem) -> Response<String> {
