@@ -3,6 +3,8 @@
 // A test that cannot go on has failed.
 #![allow(clippy::unwrap_used)]
 
+mod over_http;
+
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,12 +15,12 @@ use axum::http::request::Parts;
 use axum::routing::any;
 use axum::{Router, serve};
 use log::{LevelFilter, Log, Metadata, Record};
-use serde_json::Value;
 use sluicegate::tower::{OnError, RateLimitLayer};
 use sluicegate::{AsyncRateLimiter, Decision, HeaderStyle, Rules};
 use sluicegate_test_servers::Redis;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
+
+use over_http::ask;
 
 const RULES: &str = r#"[
     {"rule_id": "orders", "identifier_type": "user_id", "algorithm": "fixed_window", "limit": 2,
@@ -33,8 +35,7 @@ const RULES: &str = r#"[
      "window_size_seconds": 3600, "match": {"path_pattern": "/tried/*"}},
     {"rule_id": "alone", "identifier_type": "global", "algorithm": "fixed_window", "limit": 1, "shadow": true,
      "window_size_seconds": 3600, "match": {"path_pattern": "/alone/*"}},
-    {"rule_id": "chats", "identifier_type": "global", "algorithm": "fixed_window", "limit": 1,
-     "window_size_seconds": 3600, "match": {"path_pattern": "/chat/*"}}
+    {"rule_id": "chats", "identifier_type": "global", "rate": "1/hour", "match": {"path_pattern": "/chat/*"}}
 ]"#;
 
 async fn limiter(url: &str) -> Arc<AsyncRateLimiter> {
@@ -96,43 +97,6 @@ impl Log for ShadowLog {
     }
 
     fn flush(&self) {}
-}
-
-/// What a server answered.
-struct HttpResponse {
-    status: u16,
-    head: String,
-    body: String,
-}
-
-impl HttpResponse {
-    fn header(&self, name: &str) -> Option<&str> {
-        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        lines.filter(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
-    }
-
-    fn problem(&self) -> Value {
-        assert_eq!(self.header("content-type"), Some("application/problem+json"));
-        serde_json::from_str(&self.body).unwrap()
-    }
-}
-
-/// Sends a request with these lines, the first of which is its method and target.
-async fn ask(server: SocketAddr, lines: &[&str]) -> HttpResponse {
-    let (first, headers) = lines.split_first().unwrap();
-    let headers: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
-    let body = "here";
-    let length = body.len();
-    let request = format!(
-        "{first} HTTP/1.1\r\nhost: here\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
-    );
-    let mut stream = TcpStream::connect(server).await.unwrap();
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    HttpResponse { status, head: head.to_owned(), body: body.to_owned() }
 }
 
 #[tokio::test]

@@ -22,8 +22,8 @@ use tonic::{Code, Status};
 use tower_layer::Layer;
 use tower_service::Service;
 
-const RULES: &str = r#"[{"rule_id": "calls", "identifier_type": "global", "algorithm": "fixed_window", "limit": 1,
-    "window_size_seconds": 3600, "match": {"path_pattern": "/shop.Orders/*"}}]"#;
+const RULES: &str = r#"[{"rule_id": "calls", "identifier_type": "global", "rate": "1/hour",
+    "match": {"path_pattern": "/shop.Orders/*"}}]"#;
 
 /// Messages that are nothing but text.
 #[derive(Default)]

@@ -7,6 +7,7 @@ use crate::rules::is_token;
 /// What a call of gRPC is denied with: a quota is used up.
 const RESOURCE_EXHAUSTED: u8 = 8;
 const INVALID_ARGUMENT: u8 = 3;
+const INTERNAL: u8 = 13;
 const UNAVAILABLE: u8 = 14;
 
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
@@ -18,6 +19,7 @@ impl Problem {
         let status = match self.status {
             429 => RESOURCE_EXHAUSTED,
             400 => INVALID_ARGUMENT,
+            500 => INTERNAL,
             _ => UNAVAILABLE,
         };
         let of_decision = self.headers.into_iter().filter(|(name, _)| *name != "Content-Type");

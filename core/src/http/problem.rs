@@ -11,7 +11,7 @@ use crate::decision::Decision;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The status: 429, 400 or 503; to a client of gRPC always 200.
+    /// The status: 429, 400, 500 or 503; to a client of gRPC always 200.
     pub status: u16,
     /// The reason phrase of the status.
     pub title: &'static str,
@@ -42,6 +42,13 @@ impl Problem {
     pub fn undecided() -> Self {
         let detail = "The rate limiter is unavailable; try again.";
         Self::new(503, "Service Unavailable", detail.to_owned(), None)
+    }
+
+    /// The response when a function of the application made a mistake. Log which one.
+    #[cfg(feature = "tower")]
+    pub(crate) fn failed() -> Self {
+        let detail = "The request could not be decided, by a mistake of this service.";
+        Self::new(500, "Internal Server Error", detail.to_owned(), None)
     }
 
     fn new(status: u16, title: &'static str, detail: String, rule: Option<&str>) -> Self {

@@ -4,35 +4,45 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use http::response::Parts;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use super::count::Count;
 use super::seldom::Seldom;
 use crate::limiter::RETRY_PART;
 use crate::{AsyncRateLimiter, ErrorKind, Reservation, Usage};
 
-/// What is held for one request: renewed at half its lease, and committed as it was reserved when this is dropped, unless
-/// the application has ended it.
+/// What is held for one request: renewed at half its lease, and when this is dropped committed as it was reserved, or released
+/// where the response is not to be charged, unless the application has ended it.
 pub(super) struct Flight {
     limiter: Arc<AsyncRateLimiter>,
     reservation: Arc<Reservation>,
     runtime: Option<Handle>,
     renewal: Option<AbortHandle>,
+    count: Count,
+    /// Whether it is charged, once there is a response.
+    is_charged: Option<bool>,
 }
 
 impl Flight {
     /// Nothing where nothing is held.
     pub(super) fn begin(
-        limiter: Arc<AsyncRateLimiter>,
-        reservation: Arc<Reservation>,
+        (limiter, reservation): (Arc<AsyncRateLimiter>, Arc<Reservation>),
         most: Duration,
+        count: Count,
     ) -> Option<Self> {
         let lease = reservation.lease()?;
         let runtime = Handle::try_current().ok();
         let renewing = renew(Arc::clone(&limiter), Arc::clone(&reservation), lease, most);
         let renewal = runtime.as_ref().map(|runtime| runtime.spawn(renewing).abort_handle());
-        Some(Self { limiter, reservation, runtime, renewal })
+        Some(Self { limiter, reservation, runtime, renewal, count, is_charged: None })
+    }
+
+    /// Takes note of the response.
+    pub(super) fn answered(&mut self, head: &Parts) {
+        self.is_charged = Some(self.count.is_charged(head));
     }
 }
 
@@ -79,8 +89,13 @@ impl Drop for Flight {
             return;
         }
         let (limiter, reservation) = (Arc::clone(&self.limiter), Arc::clone(&self.reservation));
+        let is_charged = self.is_charged.unwrap_or_else(|| self.count.is_charged_unanswered());
         let mut ending = Box::pin(async move {
-            if let Err(error) = limiter.commit(&*reservation, Usage::AsReserved).await {
+            let ended = match is_charged {
+                true => limiter.commit(&*reservation, Usage::AsReserved).await,
+                false => limiter.release(&*reservation).await,
+            };
+            if let Err(error) = ended {
                 static HELD: Seldom = Seldom::new();
                 HELD.warn(format_args!(
                     "what was reserved for a request is held until its lease ends: {error}"

@@ -33,6 +33,10 @@
 //! # }
 //! ```
 //!
+//! # Limits of routes
+//!
+//! [`RouteLimits`] limit single routes by rates that are stated there, `limits.layer("5/minute")?`, or by rules that are named.
+//!
 //! # Requests in flight
 //!
 //! What is reserved for a request, such as a place of a rule with the algorithm `concurrency`, is held until the body of
@@ -60,12 +64,19 @@
 //! `400 Bad Request`.
 
 mod body;
+mod common;
+mod count;
 mod flight;
 mod layer;
+mod refusal;
+mod route;
 mod seldom;
 mod service;
 
 pub use crate::http::{ForwardedHeader, TrustedProxies};
 pub use body::ResponseBody;
-pub use layer::{OnError, RateLimitLayer};
+pub use common::OnError;
+pub use count::Count;
+pub use layer::RateLimitLayer;
+pub use route::{Limits, NoAddress, RouteLimit, RouteLimitLayer, RouteLimits};
 pub use service::RateLimit;

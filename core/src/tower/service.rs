@@ -1,4 +1,4 @@
-//! The service that the layer makes of another.
+//! The service that a layer makes of another.
 
 use std::mem;
 use std::pin::Pin;
@@ -13,24 +13,71 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::body::ResponseBody;
+use super::common::{Common, OnError};
 use super::flight::Flight;
-use super::layer::{OnError, RateLimitLayer};
+use super::layer::RateLimitLayer;
+use super::refusal::Refusal;
+use super::route::{Route, RouteLimitLayer};
 use super::seldom::Seldom;
 use crate::http::Problem;
-use crate::{Decision, Error, ErrorKind};
+use crate::{AsyncRateLimiter, Decision, Error, Reservation};
 
-/// A service whose requests are limited. Made by [`RateLimitLayer`].
+/// A service whose requests are limited. Made by [`RateLimitLayer`] and [`RouteLimitLayer`].
 #[derive(Debug, Clone)]
 pub struct RateLimit<S> {
     inner: S,
-    layer: Arc<RateLimitLayer>,
+    limits: Limits,
+}
+
+/// What decides.
+#[derive(Debug, Clone)]
+enum Limits {
+    /// The rules that match.
+    Matching(Arc<RateLimitLayer>),
+    /// Those that a route states.
+    Route(Arc<Route>),
+}
+
+impl Limits {
+    fn common(&self) -> &Common {
+        match self {
+            Self::Matching(layer) => &layer.common,
+            Self::Route(route) => route.common(),
+        }
+    }
+
+    fn limiter(&self) -> &Arc<AsyncRateLimiter> {
+        match self {
+            Self::Matching(layer) => &layer.limiter,
+            Self::Route(route) => route.limiter(),
+        }
+    }
+
+    /// `None` for a request that is not limited.
+    async fn decide(&self, parts: &Parts) -> Result<Option<Reservation>, Refusal> {
+        if self.common().skips(parts) {
+            return Ok(None);
+        }
+        match self {
+            Self::Matching(layer) => layer.decide(parts).await.map(Some),
+            Self::Route(route) => route.decide(parts).await,
+        }
+    }
 }
 
 impl<S> Layer<S> for RateLimitLayer {
     type Service = RateLimit<S>;
 
     fn layer(&self, inner: S) -> RateLimit<S> {
-        RateLimit { inner, layer: Arc::new(self.clone()) }
+        RateLimit { inner, limits: Limits::Matching(Arc::new(self.clone())) }
+    }
+}
+
+impl<S> Layer<S> for RouteLimitLayer {
+    type Service = RateLimit<S>;
+
+    fn layer(&self, inner: S) -> RateLimit<S> {
+        RateLimit { inner, limits: Limits::Route(Arc::clone(&self.0)) }
     }
 }
 
@@ -54,21 +101,21 @@ where
         // The one that said it is ready is the one to be called.
         let next = self.inner.clone();
         let mut inner = mem::replace(&mut self.inner, next);
-        let layer = Arc::clone(&self.layer);
+        let limits = self.limits.clone();
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
-            let (headers, flight) = match judge(&layer, &mut parts).await {
+            let (headers, mut flight) = match judge(&limits, &mut parts).await {
                 LimitOutcome::Admit(headers, flight) => (headers, flight),
-                LimitOutcome::Answer(problem) => {
-                    let problem = problem.for_content_type(content_type(&parts));
-                    return Ok(response(problem).map(ResponseBody::of_text));
-                }
+                LimitOutcome::Answer(response) => return Ok(response.map(ResponseBody::of_text)),
             };
-            let mut response = inner.call(Request::from_parts(parts, body)).await?;
-            for (name, value) in &headers {
-                response.headers_mut().insert(name, value.clone());
+            let (mut head, body) = inner.call(Request::from_parts(parts, body)).await?.into_parts();
+            if let Some(flight) = &mut flight {
+                flight.answered(&head);
             }
-            Ok(response.map(|body| ResponseBody::new(body, flight)))
+            for (name, value) in &headers {
+                head.headers.insert(name, value.clone());
+            }
+            Ok(Response::from_parts(head, ResponseBody::new(body, flight)))
         })
     }
 }
@@ -78,28 +125,64 @@ enum LimitOutcome {
     /// It goes on to the service, whose answer gets these headers, and until its end something may be held.
     Admit(HeaderMap, Option<Flight>),
     /// It does not get there.
-    Answer(Problem),
+    Answer(Response<String>),
 }
 
-async fn judge(layer: &RateLimitLayer, parts: &mut Parts) -> LimitOutcome {
-    match layer.decide(parts).await {
-        Ok(reservation) if reservation.allowed => {
-            let headers = fields(reservation.headers(layer.style));
-            log_shadow(&reservation);
-            parts.extensions.insert(Decision::clone(&reservation));
-            let reservation = Arc::new(reservation);
-            let flight = Flight::begin(Arc::clone(&layer.limiter), Arc::clone(&reservation), layer.max_lease);
-            if flight.is_some() {
-                parts.extensions.insert(reservation);
-            }
-            LimitOutcome::Admit(headers, flight)
-        }
-        Ok(decision) => LimitOutcome::Answer(Problem::denied(&decision, layer.style)),
-        Err(error) if error.kind() == ErrorKind::InvalidArgument => {
-            LimitOutcome::Answer(Problem::invalid(error.message()))
-        }
-        Err(error) => undecided(&error, layer.on_error),
+async fn judge(limits: &Limits, parts: &mut Parts) -> LimitOutcome {
+    let common = limits.common();
+    let decided = match limits.decide(parts).await {
+        Ok(Some(decided)) => decided,
+        Ok(None) => return LimitOutcome::Admit(HeaderMap::new(), None),
+        Err(refusal) => return refused(refusal, parts, common.on_error),
+    };
+    if let Some(tell) = &common.on_decision {
+        tell(parts, &decided);
     }
+    match decided.allowed {
+        true => admitted(decided, limits, parts),
+        false => LimitOutcome::Answer(denied(&decided, common, parts)),
+    }
+}
+
+fn admitted(reservation: Reservation, limits: &Limits, parts: &mut Parts) -> LimitOutcome {
+    let common = limits.common();
+    let headers = fields(reservation.headers(common.style));
+    log_shadow(&reservation);
+    parts.extensions.insert(Decision::clone(&reservation));
+    let reservation = Arc::new(reservation);
+    let held = (Arc::clone(limits.limiter()), Arc::clone(&reservation));
+    let flight = Flight::begin(held, common.max_lease, common.count.clone());
+    if flight.is_some() {
+        parts.extensions.insert(reservation);
+    }
+    LimitOutcome::Admit(headers, flight)
+}
+
+/// The application's own response gets those headers of a denial that it lacks.
+fn denied(decision: &Decision, common: &Common, parts: &Parts) -> Response<String> {
+    let problem = Problem::denied(decision, common.style);
+    let Some(respond) = &common.on_denied else { return response(problem, parts) };
+    let mut response = respond(parts, decision);
+    let of_denial = problem.headers.into_iter().filter(|(name, _)| *name != "Content-Type").collect();
+    for (name, value) in fields(of_denial).iter() {
+        response.headers_mut().entry(name).or_insert_with(|| value.clone());
+    }
+    response
+}
+
+fn refused(refusal: Refusal, parts: &Parts, on_error: OnError) -> LimitOutcome {
+    let problem = match refusal {
+        Refusal::Invalid(message) => Problem::invalid(&message),
+        Refusal::Broken(message) => {
+            log::error!("{message}");
+            Problem::failed()
+        }
+        Refusal::Undecided(error) => match undecided(&error, on_error) {
+            Some(problem) => problem,
+            None => return LimitOutcome::Admit(HeaderMap::new(), None),
+        },
+    };
+    LimitOutcome::Answer(response(problem, parts))
 }
 
 fn log_shadow(decision: &Decision) {
@@ -112,26 +195,24 @@ fn log_shadow(decision: &Decision) {
     }
 }
 
-fn undecided(error: &Error, on_error: OnError) -> LimitOutcome {
+fn undecided(error: &Error, on_error: OnError) -> Option<Problem> {
     match on_error {
         OnError::Admit => {
             static ADMITTED: Seldom = Seldom::new();
             ADMITTED.warn(format_args!("request admitted (fail open): {error}"));
-            LimitOutcome::Admit(HeaderMap::new(), None)
+            None
         }
         OnError::Deny => {
             static DENIED: Seldom = Seldom::new();
             DENIED.warn(format_args!("request denied (fail closed): {error}"));
-            LimitOutcome::Answer(Problem::undecided())
+            Some(Problem::undecided())
         }
     }
 }
 
-fn content_type(parts: &Parts) -> Option<&str> {
-    parts.headers.get(CONTENT_TYPE)?.to_str().ok()
-}
-
-fn response(problem: Problem) -> Response<String> {
+fn response(problem: Problem, parts: &Parts) -> Response<String> {
+    let content_type = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let problem = problem.for_content_type(content_type);
     let mut response = Response::new(problem.body);
     *response.status_mut() =
         StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
