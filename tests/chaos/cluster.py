@@ -15,9 +15,11 @@ from servers import Server, wait_until
 
 PRIMARIES, REPLICAS = 3, 3
 NODES = PRIMARIES + REPLICAS
+# In milliseconds: how long a node is silent before it is taken for dead, when it is, and when the machine is only busy.
+DEAD, BUSY = "2000", "60000"
 CONFIG = [
     "cluster-enabled yes",
-    "cluster-node-timeout 2000",
+    f"cluster-node-timeout {BUSY}",
     # A replica takes over however long it has not heard of its primary.
     "cluster-replica-validity-factor 0",
     # No replica moves to another primary.
@@ -82,6 +84,17 @@ class Cluster:
     def replica(self) -> Server:
         primary = self.in_charge()
         return next(self.node(member) for member in members(self.node(primary)) if member.primary == primary.id)
+
+    def suspect_after(self, milliseconds: str) -> None:
+        for node in self.awake():
+            node.ask("CONFIG", "SET", "cluster-node-timeout", milliseconds)
+
+    def wait_for_takeover(self, old: Server) -> int:
+        """As `wait_for_failover`, when the old primary is silent."""
+        self.suspect_after(DEAD)
+        healed = self.wait_for_failover(old)
+        self.suspect_after(BUSY)
+        return healed
 
     def wait_for_failover(self, old: Server) -> int:
         """When every node knows that another one has taken over."""
@@ -155,7 +168,7 @@ def is_ok(node: Server) -> bool:
 def killed(cluster: Cluster, _: float) -> int:
     primary = cluster.primary
     primary.kill()
-    return cluster.wait_for_failover(primary)
+    return cluster.wait_for_takeover(primary)
 
 
 def restarted(cluster: Cluster, _: float) -> int:
@@ -173,7 +186,7 @@ def stopped(cluster: Cluster, _: float) -> int:
     cluster.stopped = primary
     primary.pause()
     try:
-        return cluster.wait_for_failover(primary)
+        return cluster.wait_for_takeover(primary)
     finally:
         primary.resume()
         cluster.stopped = None
@@ -181,8 +194,10 @@ def stopped(cluster: Cluster, _: float) -> int:
 
 def asked(cluster: Cluster, _: float) -> int:
     primary = cluster.primary
+    # Within twice this time nodes do not vote for a server again.
+    cluster.suspect_after(DEAD)
     cluster.replica.ask("CLUSTER", "FAILOVER")
-    return cluster.wait_for_failover(primary)
+    return cluster.wait_for_takeover(primary)
 
 
 def forced(cluster: Cluster, _: float) -> int:

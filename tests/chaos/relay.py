@@ -79,7 +79,7 @@ class Relay:
         """Connections end, and whoever connects hears nothing."""
         self.within(self.stop_accepting())
         self.listener.listen(0)
-        while True:
+        for _ in range(BACKLOG):
             waiting = socket.socket()
             waiting.setblocking(False)
             waiting.connect_ex(("127.0.0.1", self.port))
@@ -87,9 +87,9 @@ class Relay:
             end = time.monotonic() + DROPPED
             while waiting.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1) != b"\1":
                 if time.monotonic() > end:
-                    self.abort()
-                    return
+                    return self.abort()
                 time.sleep(0.01)
+        raise RuntimeError("this system takes connections that nobody accepts")
 
     def accept_again(self) -> None:
         self.listener.listen(BACKLOG)

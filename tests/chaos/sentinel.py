@@ -8,7 +8,9 @@ from servers import Server, wait_until
 
 SERVICE = "service"
 SENTINELS, REPLICAS = 3, 2
-SETTINGS = {"down-after-milliseconds": "1000", "failover-timeout": "5000"}
+# In milliseconds: how long a primary is silent before it is taken for dead, when it is, and when the machine is only busy.
+DEAD, BUSY = "1000", "60000"
+SETTINGS = {"down-after-milliseconds": BUSY, "failover-timeout": "5000"}
 
 
 class Sentinel:
@@ -37,6 +39,17 @@ class Sentinel:
     @property
     def primary(self) -> Server:
         return self.named_by(self.sentinels[0])
+
+    def suspect_after(self, milliseconds: str) -> None:
+        for sentinel in self.sentinels:
+            sentinel.ask("SENTINEL", "SET", SERVICE, "down-after-milliseconds", milliseconds)
+
+    def wait_for_takeover(self, old: Server) -> int:
+        """As `wait_for_failover`, when the old primary is silent."""
+        self.suspect_after(DEAD)
+        healed = self.wait_for_failover(old)
+        self.suspect_after(BUSY)
+        return healed
 
     def wait_for_failover(self, old: Server) -> int:
         """When a server has taken over that all Sentinels name."""
@@ -81,14 +94,14 @@ class Sentinel:
 def killed(sentinel: Sentinel, _: float) -> int:
     primary = sentinel.primary
     primary.kill()
-    return sentinel.wait_for_failover(primary)
+    return sentinel.wait_for_takeover(primary)
 
 
 def restarted(sentinel: Sentinel, _: float) -> int:
     """Empty, before the Sentinel that leads the failover is through: until then its `SENTINEL MASTER` names the old primary."""
     primary = sentinel.primary
     primary.kill()
-    healed = sentinel.wait_for_failover(primary)
+    healed = sentinel.wait_for_takeover(primary)
     primary.start()
     return healed
 
@@ -97,7 +110,7 @@ def stopped(sentinel: Sentinel, _: float) -> int:
     """The old primary comes back as one, until the Sentinels tell it otherwise."""
     primary = sentinel.primary
     primary.pause()
-    healed = sentinel.wait_for_failover(primary)
+    healed = sentinel.wait_for_takeover(primary)
     primary.resume()
     return healed
 

@@ -19,7 +19,7 @@ import stored
 # Ports below those that systems give to outgoing connections; the bus of a Cluster lies as much higher.
 FIRST_PORT, PORTS = 10_000, 10_000
 # How many seconds a server may take for what it is to do, on a busy machine.
-PATIENCE = 60
+PATIENCE = 120
 NOT_READY = (OSError, RuntimeError, ValueError)
 
 

@@ -87,7 +87,7 @@ KINDS = [
     Kind("kill -9, restart empty", killed, forgets=1, is_short=True),
     Kind("SIGSTOP", stopped, is_short=True),
     Kind("`SCRIPT FLUSH`, ten times a second", flushed, is_noticed=False, is_short=True),
-    Kind("`CLIENT KILL`, ten times a second", disconnected, is_short=True),
+    Kind("`CLIENT KILL`, ten times a second", disconnected, is_noticed=False, is_short=True),
     Kind("`maxmemory` reached", out_of_memory),
     Kind("`maxclients` reached", out_of_clients),
 ]

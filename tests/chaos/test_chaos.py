@@ -51,7 +51,7 @@ class Chaos(unittest.TestCase):
             with closing(servers()) as running:
                 history = campaign.played(running, kinds, LANGUAGES, SECONDS)
             self.rows.extend(table.rows(running.name, history))
-            self.assertEqual(checker.violations(history, LATE_US, BACK_US)[:10], [])
+            self.assertEqual(checker.violations(history, LATE_US, BACK_US)[:10], [], history.faults)
             self.assertEqual([fault.name for fault in history.faults], [kind.name for kind in kinds])
 
     def test_one_server(self) -> None:
