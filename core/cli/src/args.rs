@@ -17,6 +17,7 @@ use crate::one::{CheckArgs, One, Repeatable, WaitArgs};
 use crate::overview::OneKey;
 use crate::reserving::{CommitArgs, ReserveArgs, ReservedArgs};
 use crate::rules::RulesCommand;
+use crate::top::TopArgs;
 
 /// Distributed rate limiter: admit or deny keys by rules.
 #[derive(Debug, Parser)]
@@ -96,6 +97,13 @@ pub(crate) enum Command {
     /// Check whether servers are fit for limits, and print what to change
     #[command(after_help = "Exit code: 0 all is good, 1 there is something to do, 2 error.")]
     Doctor(DoctorArgs),
+    /// Show live what processes admit and deny, from the metrics that they serve
+    #[command(
+        long_about = "Show live what processes admit and deny, from the metrics that they serve: the text of \
+                      prometheus(), over HTTP. Several processes are summed. Ctrl-C ends it.",
+        after_help = "Exit code, with --once: 0 all processes were read, 1 some were not, 2 none was."
+    )]
+    Top(TopArgs),
     /// Print the rules that apply to a request; counts nothing
     Match(MatchArgs),
     /// Admit a request by all the rules that apply to it, or deny it

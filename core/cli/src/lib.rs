@@ -20,6 +20,7 @@ mod run;
 mod show;
 mod source;
 mod stderr;
+mod top;
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
@@ -87,6 +88,7 @@ fn carry_out(command: &Command, out: &mut impl Write) -> Result<ExitStatus, Comm
         Command::ResetAll(key) => overview::reset_all(key, out),
         Command::Ping(backend) => run::ping(backend, out),
         Command::Doctor(args) => doctor::doctor(args, out),
+        Command::Top(args) => top::top(args, out),
         Command::Match(args) => asking::matching(args, out),
         Command::CheckRequest(args) => asking::check(args, out),
         #[cfg(feature = "lab")]

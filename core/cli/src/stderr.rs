@@ -56,7 +56,7 @@ fn without_logins(text: &str) -> String {
 }
 
 /// The text without what a terminal would obey, which names of files and rules may hold.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let is_obeyed = |c: char| c.is_control() || !c.is_ascii() && c.escape_debug().len() > 1;
     text.chars().fold(String::new(), |mut shown, c| {
         if is_obeyed(c) {

@@ -10,6 +10,7 @@ mod lab;
 mod overview;
 mod requests;
 mod rules;
+mod top;
 mod zookeeper;
 
 use std::fs;
