@@ -7,11 +7,10 @@ violations, and makes none.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from excess import excess
 from history import Call, Fault, History
-from limits import COUNTED, DEADLINE_US, WHOLE, Bound, share
+from limits import COUNTED, DEADLINE_US, WHOLE, share
 
 # What a limiter may say when no server decides; any other error is one of the kit or of the limiter.
 EXPECTED = {"Connection", "Timeout", "Server"}
@@ -137,7 +136,7 @@ def during(calls: list[Call], start: int, end: int) -> list[Call]:
 
 def stated(fault: Fault) -> float:
     """How many units more than the limit the servers may admit, by what the documentation says of such a fault."""
-    second = Bound(WHOLE.burst, WHOLE.rate).within(fault.settled - fault.began) if fault.is_split else 0
+    second = WHOLE.within(fault.settled - fault.began) if fault.is_split else 0
     return fault.forgets * WHOLE.burst + second
 
 
@@ -187,5 +186,3 @@ def back(history: History, back_us: int) -> Iterator[str]:
             yield f"{fault.name}: service did not come back for everybody"
         elif took > back_us:
             yield f"{fault.name}: service came back after {took / 1000:.0f} ms"
-    for earlier, later in pairwise(history.faults):
-        assert earlier.settled <= later.began, "faults do not overlap"

@@ -140,7 +140,7 @@ class Cluster:
         taking.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.id)
         giving.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.id)
         while keys := giving.ask("CLUSTER", "GETKEYSINSLOT", slot, "1"):
-            giving.ask("MIGRATE", "127.0.0.1", str(target.port), "", "0", "5000", "KEYS", *keys)
+            giving.ask("MIGRATE", "127.0.0.1", str(target.port), "", "0", "60000", "KEYS", *keys)
         for node in [taking, giving, *self.nodes]:
             if "master" in node.info("replication")["role"]:
                 node.ask("CLUSTER", "SETSLOT", slot, "NODE", target.id)

@@ -18,6 +18,8 @@ import stored
 
 # Ports below those that systems give to outgoing connections; the bus of a Cluster lies as much higher.
 FIRST_PORT, PORTS = 10_000, 10_000
+# So many are tried: another process may take one first.
+PORTS_TRIED = 5
 # How many seconds a server may take for what it is to do, on a busy machine.
 PATIENCE = 120
 NOT_READY = (OSError, RuntimeError, ValueError)
@@ -54,20 +56,32 @@ def wait_until(what: str, is_so: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
+class Ended(Exception):
+    """A server ended at once."""
+
+
 class Server:
     """A process with a folder and a port of its own. Without persistence, unless its configuration says so."""
 
     def __init__(self, *config: str, is_sentinel: bool = False, launcher: Sequence[str] = ()) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="sluicegate-chaos-"))
-        self.port = free_port()
         program = os.environ.get("SLUICEGATE_REDIS_SERVER", "redis-server")
         self.command = [*launcher, program, "redis.conf", *(["--sentinel"] if is_sentinel else [])]
-        lines = [f"port {self.port}", "bind 127.0.0.1", f'dir "{self.folder}"', *config]
+        self.config = ["bind 127.0.0.1", f'dir "{self.folder}"', *config]
         if not is_sentinel:
-            lines += ['save ""', "repl-diskless-sync-delay 0"]
-        (self.folder / "redis.conf").write_text("\n".join(lines) + "\n")
+            self.config += ['save ""', "repl-diskless-sync-delay 0"]
         self.process: subprocess.Popen | None = None
-        self.start()
+        self.start_on_a_free_port()
+
+    def start_on_a_free_port(self) -> None:
+        for tried in range(1, PORTS_TRIED + 1):
+            self.port = free_port()
+            (self.folder / "redis.conf").write_text("\n".join([f"port {self.port}", *self.config]) + "\n")
+            try:
+                return self.start()
+            except Ended:
+                if tried == PORTS_TRIED:
+                    raise
 
     @property
     def address(self) -> str:
@@ -83,7 +97,13 @@ class Server:
             # Signals stay as they are here: a file that may not grow is an error, and no end of the process.
             files = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
             self.process = subprocess.Popen(self.command, cwd=self.folder, restore_signals=False, **files)
-        wait_until(f"an answer of {self.address}", lambda: self.ask("PING") == b"PONG")
+        wait_until(f"an answer of {self.address}", self.is_ready)
+
+    def is_ready(self) -> bool:
+        if self.process.poll() is not None:
+            raise Ended((self.folder / "output.log").read_text()[-2000:])
+        # If its port was taken, another one may answer.
+        return self.ask("PING") == b"PONG" and self.info("server")["process_id"] == str(self.process.pid)
 
     def connection(self) -> stored.Server:
         return stored.Server(self.address)

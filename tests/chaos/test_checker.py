@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import unittest
 from dataclasses import replace
 
@@ -223,8 +224,6 @@ class Excess(unittest.TestCase):
         )
 
     def test_any_history(self) -> None:
-        import random
-
         chance = random.Random(1)
         for _ in range(50):
             calls = []
