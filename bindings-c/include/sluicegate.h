@@ -43,7 +43,7 @@
 
 /* The defaults: how the structs begin that state their size. */
 #define SLUICEGATE_OPTIONS_INIT \
-    {sizeof(sluicegate_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0}
+    {sizeof(sluicegate_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0}
 #define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL, 0, NULL, 0}
 #define SLUICEGATE_REQUEST_INIT \
     {sizeof(sluicegate_request), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0}
@@ -208,6 +208,9 @@ typedef struct {
     /// by itself, until the cost fits. A day at most; 0: nothing is remembered. What another process gives
     /// back to the key in between is noticed by then. Not for `memory://`. Default: 0 s.
     uint64_t remember_denials_us;
+    /// How many of the keys denied most `metrics` tells of each rule, approximately: ten times as many are
+    /// counted. 100 at most; 0: none. Default: 0.
+    uint32_t top_denied;
 } sluicegate_options;
 
 /// Receives a warning, a text of one line that lives until it returns; `context` is what came with it. Any thread may call
@@ -527,10 +530,24 @@ sluicegate_status sluicegate_set_instances(const sluicegate_limiter *limiter,
                                            uint32_t instances,
                                            sluicegate_error *error);
 
-/// What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4): decisions by rule,
-/// result and who decided, their cost, errors by kind, how long servers took to answer, the circuit breaker of each
-/// server, the version of the rules. Does no I/O. No key is part of it. `text` is called once, with the content type of
-/// the text, to be sent along, and the text. Both live as long as the call of `text`.
+/// What the limiter has counted since it was made, as JSON: decisions by rule and who decided, their cost, errors by kind,
+/// how long servers took to answer, the circuit breaker of each server, the version of the rules, and, where the option
+/// `top_denied` asks for them, the keys denied most. Times are in seconds. Does no I/O. `text` is called once, with the
+/// content type of the text, and the text. Both live as long as the call of `text`.
+///
+///     {"rules": {"api": {"decisions": {"server": {"admitted": 9, "denied": 1, "shadow_denied": 0, "blocked": 0, "error": 0}},
+///       "cost": 9, "waiting": 0, "loans": {"asked": 0, "granted": 0, "spent": 0, "given_back": 0},
+///       "top_denied": [{"key": "alice", "denied": 1, "overstated": 0}]}},
+///      "errors": {"Connection": 0, ...}, "servers": {"redis:6379": {"breaker_open": false, "breaker_openings": 0}},
+///      "round_trips": {"count": 10, "sum": 0.002, "buckets": [{"at_most": 0.00005, "count": 0}, ...]},
+///      "rules_version": "...", "rules_refusals": 0}
+sluicegate_status sluicegate_metrics(const sluicegate_limiter *limiter,
+                                     sluicegate_pair_callback text,
+                                     void *context,
+                                     sluicegate_error *error);
+
+/// What `sluicegate_metrics` tells in the text format of Prometheus (version 0.0.4), without any key. Does no I/O. `text` is
+/// called once, with the content type of the text, to be sent along, and the text. Both live as long as the call of `text`.
 sluicegate_status sluicegate_prometheus(const sluicegate_limiter *limiter,
                                         sluicegate_pair_callback text,
                                         void *context,

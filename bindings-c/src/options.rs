@@ -80,6 +80,9 @@ pub struct Options {
     /// by itself, until the cost fits. A day at most; 0: nothing is remembered. What another process gives
     /// back to the key in between is noticed by then. Not for `memory://`. Default: 0 s.
     pub remember_denials_us: u64,
+    /// How many of the keys denied most `metrics` tells of each rule, approximately: ten times as many are
+    /// counted. 100 at most; 0: none. Default: 0.
+    pub top_denied: u32,
 }
 
 impl Default for Options {
@@ -107,6 +110,7 @@ impl Default for Options {
             share: 0.0,
             lazy: 0,
             remember_denials_us: 0,
+            top_denied: 0,
         }
     }
 }
@@ -135,6 +139,7 @@ unsafe impl Growing for Options {
         offset_of!(Self, share),
         offset_of!(Self, lazy),
         offset_of!(Self, remember_denials_us),
+        offset_of!(Self, top_denied),
         size_of::<Self>(),
     ];
 }
@@ -231,6 +236,9 @@ impl<'a> Argument<'a> for *const Options {
                     "remember_denials",
                     OptionValue::Time(Duration::from_micros(options.remember_denials_us)),
                 ));
+            }
+            if options.top_denied != 0 {
+                given.push(("top_denied", OptionValue::Count(options.top_denied.into())));
             }
         }
         Ok(Given(given))

@@ -122,10 +122,26 @@ export! {
 }
 
 export! {
-    /// What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4): decisions by rule,
-    /// result and who decided, their cost, errors by kind, how long servers took to answer, the circuit breaker of each
-    /// server, the version of the rules. Does no I/O. No key is part of it. `text` is called once, with the content type of
-    /// the text, to be sent along, and the text. Both live as long as the call of `text`.
+    /// What the limiter has counted since it was made, as JSON: decisions by rule and who decided, their cost, errors by kind,
+    /// how long servers took to answer, the circuit breaker of each server, the version of the rules, and, where the option
+    /// `top_denied` asks for them, the keys denied most. Times are in seconds. Does no I/O. `text` is called once, with the
+    /// content type of the text, and the text. Both live as long as the call of `text`.
+    ///
+    ///     {"rules": {"api": {"decisions": {"server": {"admitted": 9, "denied": 1, "shadow_denied": 0, "blocked": 0, "error": 0}},
+    ///       "cost": 9, "waiting": 0, "loans": {"asked": 0, "granted": 0, "spent": 0, "given_back": 0},
+    ///       "top_denied": [{"key": "alice", "denied": 1, "overstated": 0}]}},
+    ///      "errors": {"Connection": 0, ...}, "servers": {"redis:6379": {"breaker_open": false, "breaker_openings": 0}},
+    ///      "round_trips": {"count": 10, "sum": 0.002, "buckets": [{"at_most": 0.00005, "count": 0}, ...]},
+    ///      "rules_version": "...", "rules_refusals": 0}
+    fn sluicegate_metrics(limiter: *const Limiter, text: PairCallback, context: *mut c_void) {
+        text.required()?.tell(context, "application/json", &limiter.0.metrics().to_json());
+        Ok(())
+    }
+}
+
+export! {
+    /// What `sluicegate_metrics` tells in the text format of Prometheus (version 0.0.4), without any key. Does no I/O. `text` is
+    /// called once, with the content type of the text, to be sent along, and the text. Both live as long as the call of `text`.
     fn sluicegate_prometheus(limiter: *const Limiter, text: PairCallback, context: *mut c_void) {
         text.required()?.tell(context, "text/plain; version=0.0.4", &limiter.0.prometheus());
         Ok(())

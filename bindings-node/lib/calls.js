@@ -4,6 +4,7 @@ const { KNOWN, callOptions, keyOf, text, wrongType } = require('./arguments.js')
 const { errorOf, rejected, succeeded } = require('./error.js');
 const { severalCall } = require('./items.js');
 const { Call, Mailbox, OP } = require('./mailbox.js');
+const { metricsOf } = require('./metrics.js');
 const { NativeLimiter, open } = require('./native.js');
 const { connectOptions } = require('./options.js');
 
@@ -356,6 +357,10 @@ class Caller {
   setInstances(instances) {
     const failure = this.#native.setInstances(instances);
     if (failure) throw errorOf(failure);
+  }
+
+  metrics() {
+    return metricsOf(this.#native.metrics());
   }
 
   prometheus() {

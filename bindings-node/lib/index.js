@@ -181,6 +181,84 @@
  */
 
 /**
+ * What a limiter has counted.
+ *
+ * @typedef {object} Metrics
+ * @property {Record<string, RuleMetrics>} rules The rules in force, by their names.
+ * @property {Record<string, number>} errors How many calls ended with an error since no server could decide, by its kind.
+ * @property {Record<string, ServerMetrics>} servers The servers in use, by their addresses.
+ * @property {RoundTrips} roundTrips How long servers took to answer.
+ * @property {string} rulesVersion Identifies the rules in force.
+ * @property {number} rulesRefusals How many updates of the rules were refused.
+ */
+
+/**
+ * What is counted of a rule.
+ *
+ * @typedef {object} RuleMetrics
+ * @property {Record<string, DecisionCounts>} decisions Checks and reservations, by who decided; who never did is left out.
+ * @property {number} cost What admitted calls have cost.
+ * @property {number} waiting Calls that now wait for room.
+ * @property {LoanUnits} loans Units that other regions lend.
+ * @property {DeniedKey[]} topDenied The keys denied most, the most first.
+ */
+
+/**
+ * Units that other regions lend, by what became of them.
+ *
+ * @typedef {object} LoanUnits
+ * @property {number} asked Asked of the region in charge.
+ * @property {number} granted Granted by it.
+ * @property {number} spent Spent here.
+ * @property {number} givenBack Given back unspent.
+ */
+
+/**
+ * A key that is denied often: from `denied - overstated` to `denied` times.
+ *
+ * @typedef {object} DeniedKey
+ * @property {string} key The key as it is stored, of a long one the first 256 bytes.
+ * @property {number} denied How often it was denied, at most.
+ * @property {number} overstated By how much that may be too many.
+ */
+
+/**
+ * What is counted of a server.
+ *
+ * @typedef {object} ServerMetrics
+ * @property {boolean} breakerOpen Whether its circuit breaker is open.
+ * @property {number} breakerOpenings How often it has opened.
+ */
+
+/**
+ * How calls under a rule ended.
+ *
+ * @typedef {object} DecisionCounts
+ * @property {number} admitted Those admitted.
+ * @property {number} denied Those denied for want of room.
+ * @property {number} shadowDenied Those that a rule in shadow would have denied.
+ * @property {number} blocked Those denied since the key is blocked.
+ * @property {number} error Those that nobody decided.
+ */
+
+/**
+ * How long servers took to answer, as a histogram.
+ *
+ * @typedef {object} RoundTrips
+ * @property {number} count How many answers there were.
+ * @property {number} sumMs What all of them took together.
+ * @property {RoundTripBucket[]} buckets By ascending bounds.
+ */
+
+/**
+ * How many answers took so long at most.
+ *
+ * @typedef {object} RoundTripBucket
+ * @property {number} atMostMs The bound.
+ * @property {number} count How many answers.
+ */
+
+/**
  * The headers that tell a client about limits: `RateLimit-Policy` and `RateLimit`, as
  * draft-ietf-httpapi-ratelimit-headers-10 has them, or `X-RateLimit-Limit`, `-Remaining` and `-Reset`: with
  * `x-ratelimit` a Unix time in seconds, by this machine's clock, with `x-ratelimit-seconds` the seconds from now. The styles

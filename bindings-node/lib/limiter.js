@@ -2,8 +2,8 @@
 
 /**
  * @import {
- *   ChangeOptions, Check, CheckAllOptions, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, Key, PeekOptions,
- *   PingOptions, RequestMatch, ReserveAllOptions, ReserveOptions, ResetOptions, Rule, RulesStatus, SetLimitOptions, Usage,
+ *   ChangeOptions, Check, CheckAllOptions, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, Key, Metrics,
+ *   PeekOptions, PingOptions, RequestMatch, ReserveAllOptions, ReserveOptions, ResetOptions, Rule, RulesStatus, SetLimitOptions, Usage,
  *   WaitAllOptions, WaitOptions,
  * } from './index.js'
  * @import { Reservation } from './reservation.js'
@@ -355,9 +355,18 @@ class RateLimiter {
   }
 
   /**
-   * What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4): decisions by rule,
-   * result and who decided, their cost, errors by kind, how long servers took to answer, the circuit breaker of each
-   * server, the version of the rules. Does no I/O. No key is part of it.
+   * What the limiter has counted since it was made: decisions by rule and who decided, their cost, errors by kind, how long
+   * servers took to answer, the circuit breaker of each server, the version of the rules, and, where the option `topDenied`
+   * asks for them, the keys denied most. Does no I/O.
+   *
+   * @returns {Metrics}
+   */
+  metrics() {
+    return this.#caller.metrics();
+  }
+
+  /**
+   * `metrics` in the text format of Prometheus (version 0.0.4), without any key. Does no I/O.
    *
    * @returns {string}
    */

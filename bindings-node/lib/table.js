@@ -59,6 +59,8 @@
  * @property {number | undefined} [rememberDenialsMs] How long this process remembers that the server denied a key: so
  *   long it denies the same check again by itself, until the cost fits. A day at most; 0: nothing is remembered. What
  *   another process gives back to the key in between is noticed by then. Not for `memory://`. Default: 0 s.
+ * @property {number | undefined} [topDenied] How many of the keys denied most `metrics` tells of each rule,
+ *   approximately: ten times as many are counted. 100 at most; 0: none. Default: 0.
  */
 
 /** Of every option its name in core and the kind of its value, by its name here. */
@@ -84,6 +86,7 @@ const OPTIONS = {
   share: ['share', 'number'],
   lazy: ['lazy', 'flag'],
   rememberDenialsMs: ['remember_denials', 'number'],
+  topDenied: ['top_denied', 'number'],
 };
 
 module.exports = { OPTIONS };

@@ -152,7 +152,13 @@ impl NativeLimiter {
         Ok(limiter.set_instances(whole).err().as_ref().map(Failure::from))
     }
 
-    /// What is counted, as Prometheus reads it.
+    /// What is counted, as JSON.
+    #[napi(catch_unwind)]
+    pub fn metrics(&self) -> Result<String> {
+        Ok(self.limiter()?.metrics().to_json())
+    }
+
+    /// The same, as Prometheus reads it.
     #[napi(catch_unwind)]
     pub fn prometheus(&self) -> Result<String> {
         Ok(self.limiter()?.prometheus())

@@ -248,6 +248,166 @@ export type RulesStatus = {
     lastError?: string;
 };
 /**
+ * What a limiter has counted.
+ */
+export type Metrics = {
+    /**
+     * The rules in force, by their names.
+     */
+    rules: Record<string, RuleMetrics>;
+    /**
+     * How many calls ended with an error since no server could decide, by its kind.
+     */
+    errors: Record<string, number>;
+    /**
+     * The servers in use, by their addresses.
+     */
+    servers: Record<string, ServerMetrics>;
+    /**
+     * How long servers took to answer.
+     */
+    roundTrips: RoundTrips;
+    /**
+     * Identifies the rules in force.
+     */
+    rulesVersion: string;
+    /**
+     * How many updates of the rules were refused.
+     */
+    rulesRefusals: number;
+};
+/**
+ * What is counted of a rule.
+ */
+export type RuleMetrics = {
+    /**
+     * Checks and reservations, by who decided; who never did is left out.
+     */
+    decisions: Record<string, DecisionCounts>;
+    /**
+     * What admitted calls have cost.
+     */
+    cost: number;
+    /**
+     * Calls that now wait for room.
+     */
+    waiting: number;
+    /**
+     * Units that other regions lend.
+     */
+    loans: LoanUnits;
+    /**
+     * The keys denied most, the most first.
+     */
+    topDenied: DeniedKey[];
+};
+/**
+ * Units that other regions lend, by what became of them.
+ */
+export type LoanUnits = {
+    /**
+     * Asked of the region in charge.
+     */
+    asked: number;
+    /**
+     * Granted by it.
+     */
+    granted: number;
+    /**
+     * Spent here.
+     */
+    spent: number;
+    /**
+     * Given back unspent.
+     */
+    givenBack: number;
+};
+/**
+ * A key that is denied often: from `denied - overstated` to `denied` times.
+ */
+export type DeniedKey = {
+    /**
+     * The key as it is stored, of a long one the first 256 bytes.
+     */
+    key: string;
+    /**
+     * How often it was denied, at most.
+     */
+    denied: number;
+    /**
+     * By how much that may be too many.
+     */
+    overstated: number;
+};
+/**
+ * What is counted of a server.
+ */
+export type ServerMetrics = {
+    /**
+     * Whether its circuit breaker is open.
+     */
+    breakerOpen: boolean;
+    /**
+     * How often it has opened.
+     */
+    breakerOpenings: number;
+};
+/**
+ * How calls under a rule ended.
+ */
+export type DecisionCounts = {
+    /**
+     * Those admitted.
+     */
+    admitted: number;
+    /**
+     * Those denied for want of room.
+     */
+    denied: number;
+    /**
+     * Those that a rule in shadow would have denied.
+     */
+    shadowDenied: number;
+    /**
+     * Those denied since the key is blocked.
+     */
+    blocked: number;
+    /**
+     * Those that nobody decided.
+     */
+    error: number;
+};
+/**
+ * How long servers took to answer, as a histogram.
+ */
+export type RoundTrips = {
+    /**
+     * How many answers there were.
+     */
+    count: number;
+    /**
+     * What all of them took together.
+     */
+    sumMs: number;
+    /**
+     * By ascending bounds.
+     */
+    buckets: RoundTripBucket[];
+};
+/**
+ * How many answers took so long at most.
+ */
+export type RoundTripBucket = {
+    /**
+     * The bound.
+     */
+    atMostMs: number;
+    /**
+     * How many answers.
+     */
+    count: number;
+};
+/**
  * The headers that tell a client about limits: `RateLimit-Policy` and `RateLimit`, as
  * draft-ietf-httpapi-ratelimit-headers-10 has them, or `X-RateLimit-Limit`, `-Remaining` and `-Reset`: with
  * `x-ratelimit` a Unix time in seconds, by this machine's clock, with `x-ratelimit-seconds` the seconds from now. The styles

@@ -257,9 +257,15 @@ export class RateLimiter implements AsyncDisposable {
      */
     setInstances(instances: number): void;
     /**
-     * What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4): decisions by rule,
-     * result and who decided, their cost, errors by kind, how long servers took to answer, the circuit breaker of each
-     * server, the version of the rules. Does no I/O. No key is part of it.
+     * What the limiter has counted since it was made: decisions by rule and who decided, their cost, errors by kind, how long
+     * servers took to answer, the circuit breaker of each server, the version of the rules, and, where the option `topDenied`
+     * asks for them, the keys denied most. Does no I/O.
+     *
+     * @returns {Metrics}
+     */
+    metrics(): Metrics;
+    /**
+     * `metrics` in the text format of Prometheus (version 0.0.4), without any key. Does no I/O.
      *
      * @returns {string}
      */
@@ -323,6 +329,7 @@ import type { Usage } from './index.js';
 import type { RequestMatch } from './index.js';
 import type { Explanation } from './index.js';
 import type { Rule } from './index.js';
+import type { Metrics } from './index.js';
 import type { RulesStatus } from './index.js';
 import type { WaitOptions } from './index.js';
 import type { WaitAllOptions } from './index.js';

@@ -121,6 +121,11 @@ export type ConnectOptions = {
      * another process gives back to the key in between is noticed by then. Not for `memory://`. Default: 0 s.
      */
     rememberDenialsMs?: number | undefined;
+    /**
+     * How many of the keys denied most `metrics` tells of each rule,
+     * approximately: ten times as many are counted. 100 at most; 0: none. Default: 0.
+     */
+    topDenied?: number | undefined;
 };
 export namespace OPTIONS {
     let connectTimeoutMs: string[];
@@ -144,6 +149,7 @@ export namespace OPTIONS {
     let share: string[];
     let lazy: string[];
     let rememberDenialsMs: string[];
+    let topDenied: string[];
 }
 import type { Rule } from './index.js';
 import type { ManualClock } from './index.js';

@@ -22,6 +22,7 @@ use crate::doorbell::Doorbell;
 use crate::errors::{self, exception};
 use crate::home_loop::HomeLoop;
 use crate::matching::{RequestMatch, listed};
+use crate::metrics;
 use crate::options::Options;
 use crate::request::request;
 use crate::reserved::{Reference, used};
@@ -215,6 +216,10 @@ impl Bridge {
     fn set_instances(&self, instances: &Bound<'_, PyAny>) -> PyResult<()> {
         let (py, count) = (instances.py(), processes(instances, "instances")?);
         self.calls.limiter(py)?.set_instances(count).map_err(|error| exception(py, &error))
+    }
+
+    fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
+        metrics::plain(py, &self.calls.limiter(py)?.metrics())
     }
 
     fn prometheus(&self, py: Python<'_>) -> PyResult<String> {

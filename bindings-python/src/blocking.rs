@@ -17,6 +17,7 @@ use crate::check;
 use crate::decision::Decision;
 use crate::errors::exception;
 use crate::matching::{RequestMatch, listed};
+use crate::metrics;
 use crate::options::Options;
 use crate::request::request;
 use crate::reservation::Reservation;
@@ -43,7 +44,7 @@ impl RateLimiter {
             connect_timeout=1.0, response_timeout=0.5, breaker_failures=5, breaker_probe=0.1, tls_ca=None, \
             tls_cert=None, tls_key=None, prefix='sluicegate', fallback='error', instances=1, clock=None, \
             rules_cache=None, identifier_secret=None, max_keys=None, request_id_seconds=60, regions=None, region=None, \
-            region_parts=None, share=1.0, lazy=False, remember_denials=0.0)"
+            region_parts=None, share=1.0, lazy=False, remember_denials=0.0, top_denied=0)"
     )]
     fn new(arguments: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let py = arguments.py();
@@ -344,10 +345,16 @@ impl RateLimiter {
         self.shared.limiter.set_instances(count).map_err(|error| exception(py, &error))
     }
 
-    /// What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4).
+    /// What the limiter has counted since it was made, as a dict of plain values.
     ///
-    /// Decisions by rule, result and who decided, their cost, errors by kind, how long servers took to answer, the circuit
-    /// breaker of each server, the version of the rules. Does no I/O. No key is part of it.
+    /// Decisions by rule and who decided, their cost, errors by kind, how long servers took to answer, the circuit breaker
+    /// of each server, the version of the rules, and, where the option `top_denied` asks for them, the keys denied most.
+    /// Times are in seconds. Does no I/O.
+    fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
+        metrics::plain(py, &self.shared.limiter.metrics())
+    }
+
+    /// `metrics` in the text format of Prometheus (version 0.0.4), without any key. Does no I/O.
     fn prometheus(&self) -> String {
         self.shared.limiter.prometheus()
     }

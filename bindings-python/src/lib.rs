@@ -15,6 +15,7 @@ mod http;
 mod lab;
 mod logging;
 mod matching;
+mod metrics;
 mod options;
 mod representation;
 mod request;

@@ -26,7 +26,7 @@ impl Options {
             connect_timeout=1.0, response_timeout=0.5, breaker_failures=5, breaker_probe=0.1, tls_ca=None, \
             tls_cert=None, tls_key=None, prefix='sluicegate', fallback='error', instances=1, clock=None, \
             rules_cache=None, identifier_secret=None, max_keys=None, request_id_seconds=60, regions=None, region=None, \
-            region_parts=None, share=1.0, lazy=False, remember_denials=0.0)"
+            region_parts=None, share=1.0, lazy=False, remember_denials=0.0, top_denied=0)"
     )]
     fn new(
         url: &Bound<'_, PyAny>,

@@ -62,3 +62,40 @@ def test_alerts_name_what_is_served() -> None:
     named = {name.removesuffix("_bucket") for name in re.findall(r"sluicegate_\w+", alerts)}
     assert len(named) == 5
     assert named <= set(families)
+
+
+def test_metrics_are_plain_values() -> None:
+    with sluicegate.RateLimiter("memory://", rules=RULES, top_denied=1) as limiter:
+        for _ in range(3):
+            limiter.check("api", "a key")
+        metrics = limiter.metrics()
+    assert metrics["rules"] == {
+        "api": {
+            "decisions": {"memory": {"admitted": 2, "denied": 1, "shadow_denied": 0, "blocked": 0, "error": 0}},
+            "cost": 2,
+            "waiting": 0,
+            "loans": {"asked": 0, "granted": 0, "spent": 0, "given_back": 0},
+            "top_denied": [{"key": "a key", "denied": 1, "overstated": 0}],
+        }
+    }
+    assert (metrics["servers"], metrics["rules_refusals"]) == ({}, 0)
+    assert (metrics["errors"]["Timeout"], metrics["rules_version"]) == (0, limiter.rules_status().version)
+
+
+def test_metrics_of_servers(redis_url: str) -> None:
+    async def run() -> sluicegate.Metrics:
+        async with sluicegate.AsyncRateLimiter.connect(redis_url, rules=RULES) as limiter:
+            await limiter.check("api", "k")
+            return limiter.metrics()
+
+    metrics = asyncio.run(run())
+    assert list(metrics["servers"].values()) == [{"breaker_open": False, "breaker_openings": 0}]
+    trips = metrics["round_trips"]
+    assert trips["count"] >= 1 and trips["sum"] > 0
+    bounds = [bucket["at_most"] for bucket in trips["buckets"]]
+    assert (bounds[0], bounds[-1], bounds) == (0.00005, 1.0, sorted(bounds))
+
+
+def test_too_many_keys_to_tell_of() -> None:
+    with pytest.raises(sluicegate.InvalidArgumentError, match="top_denied"):
+        sluicegate.RateLimiter("memory://", rules=RULES, top_denied=101)

@@ -64,7 +64,7 @@ mod keys;
 mod limiter;
 mod matching;
 mod memory;
-mod metrics;
+pub mod metrics;
 mod net;
 mod options;
 mod plan;

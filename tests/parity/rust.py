@@ -98,7 +98,8 @@ class Crate:
         made_of = {parameter for method, given in self.functions(name) if method == "new" for parameter, _ in given}
         shape: Parameters = {}
         for field, kind in self.fields(name).items():
-            shape |= self.expanded(field, kind, field in made_of)
+            required = field in made_of
+            shape |= self.expanded(field, kind, required) if "Options" in kind else {word(field): required}
         return shape
 
     def expanded(self, name: str, kind: str, required: bool) -> Parameters:

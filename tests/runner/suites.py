@@ -77,6 +77,7 @@ RUN = [
     suite("time series", of_cargo, "tests/timeseries/run", after=("compile",)),
     unittests("parity"),
     unittests("runner"),
+    suite("operations", of_unittest, "tests/operations/run", most=600),
     suite("site", of_runner, "tests/docs/run", after=("programs", "compile", "documentation")),
     suite("packages", of_runner, *OF_TESTS, "tests/packages/run", after=PACKAGES),
     suite("fuzz", of_cargo, "tests/fuzz/run", FUZZ_SECONDS["short"], after=("compile",)),

@@ -303,6 +303,29 @@ static void work_keeps_what_is_renewed(void) {
     sluicegate_limiter_free(limiter);
 }
 
+static char counted[4096];
+
+static void keep_text(void *context, const char *type, const char *text) {
+    *(bool *)context = strcmp(type, "application/json") == 0 && strlen(text) < sizeof counted;
+    snprintf(counted, sizeof counted, "%s", text);
+}
+
+static void what_was_counted_is_told(void) {
+    sluicegate_options options = SLUICEGATE_OPTIONS_INIT;
+    sluicegate_decision decision;
+    bool is_json = false;
+
+    options.prefix = "what-was-counted";
+    options.top_denied = 5;
+    EXPECT_OK(sluicegate_limiter_new(url, rules, &options, &limiter, error));
+    EXPECT_OK(sluicegate_check(limiter, "one", "alice", 5, NULL, &decision, error));
+    EXPECT_OK(sluicegate_check(limiter, "one", "alice", 5, NULL, &decision, error));
+    EXPECT_OK(sluicegate_metrics(limiter, keep_text, &is_json, error));
+    EXPECT(is_json && strstr(counted, "\"top_denied\":[{\"denied\":1,\"key\":\"alice\",\"overstated\":0}]"));
+    EXPECT(strstr(counted, "\"admitted\":1,\"blocked\":0,\"denied\":1"));
+    sluicegate_limiter_free(limiter);
+}
+
 int main(int argc, char **argv) {
     if (argc != 3)
         return 2;
@@ -324,5 +347,6 @@ int main(int argc, char **argv) {
     RUN(a_damaged_key_is_reported_to_the_caller);
     RUN(work_keeps_what_is_renewed);
     RUN(closing_is_final);
+    RUN(what_was_counted_is_told);
     return summary();
 }

@@ -2,6 +2,16 @@
 
 from . import _loading as _loading  # First: it explains why the native part is missing.
 from ._asynchronous import AsyncRateLimiter
+from ._metrics import (
+    DecisionCounts,
+    DeniedKey,
+    LoanUnits,
+    Metrics,
+    RoundTripBucket,
+    RoundTrips,
+    RuleMetrics,
+    ServerMetrics,
+)
 from ._native import (
     Check,
     Decision,
@@ -33,16 +43,24 @@ __all__ = [
     "ClosedError",
     "ConnectionFailedError",
     "Decision",
+    "DecisionCounts",
+    "DeniedKey",
     "InvalidArgumentError",
     "InvalidRuleError",
+    "LoanUnits",
     "ManualClock",
+    "Metrics",
     "RateLimiter",
     "Refusal",
     "RequestMatch",
     "Reservation",
     "ResponseTimeoutError",
+    "RoundTripBucket",
+    "RoundTrips",
+    "RuleMetrics",
     "RulesStatus",
     "ServerError",
+    "ServerMetrics",
     "SluicegateError",
     "UnknownRuleError",
     "WrongTypeError",

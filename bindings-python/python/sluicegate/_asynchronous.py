@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ._calls import Calls
 from ._connecting import Connecting
 from ._middleware import ensure
+from ._metrics import Metrics
 from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch, Reserved, RulesStatus
 from ._reservations import Reserving
 
@@ -63,6 +64,7 @@ class AsyncRateLimiter:
         share: float = 1.0,
         lazy: bool = False,
         remember_denials: float = 0.0,
+        top_denied: int = 0,
     ) -> Connecting[AsyncRateLimiter]:
         """Opens a limiter; to be awaited, or entered by `async with`."""
         options = Options(
@@ -89,6 +91,7 @@ class AsyncRateLimiter:
             share=share,
             lazy=lazy,
             remember_denials=remember_denials,
+            top_denied=top_denied,
         )
         return Connecting(lambda: AsyncRateLimiter._open(options))
 
@@ -412,12 +415,17 @@ class AsyncRateLimiter:
         """
         self._bridge.set_instances(instances)
 
-    def prometheus(self) -> str:
-        """What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4).
+    def metrics(self) -> Metrics:
+        """What the limiter has counted since it was made, as a dict of plain values.
 
-        Decisions by rule, result and who decided, their cost, errors by kind, how long servers took to answer, the circuit
-        breaker of each server, the version of the rules. Does no I/O. No key is part of it.
+        Decisions by rule and who decided, their cost, errors by kind, how long servers took to answer, the circuit breaker
+        of each server, the version of the rules, and, where the option `top_denied` asks for them, the keys denied most.
+        Times are in seconds. Does no I/O.
         """
+        return self._bridge.metrics()
+
+    def prometheus(self) -> str:
+        """`metrics` in the text format of Prometheus (version 0.0.4), without any key. Does no I/O."""
         return self._bridge.prometheus()
 
     def rules_status(self) -> RulesStatus:

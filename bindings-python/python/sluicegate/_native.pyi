@@ -6,6 +6,7 @@ from typing import Any, Literal, NoReturn, TypeAlias, TypeVar, final
 
 from typing_extensions import disjoint_base
 
+from ._metrics import Metrics
 from .errors import SluicegateError
 from .rules import Rule
 
@@ -368,6 +369,7 @@ class RateLimiter:
         share: float = 1.0,
         lazy: bool = False,
         remember_denials: float = 0.0,
+        top_denied: int = 0,
     ) -> RateLimiter: ...
     def check(
         self,
@@ -620,12 +622,16 @@ class RateLimiter:
         InvalidArgumentError for 0, and for more than 1,000,000.
         """
 
-    def prometheus(self) -> str:
-        """What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4).
+    def metrics(self) -> Metrics:
+        """What the limiter has counted since it was made, as a dict of plain values.
 
-        Decisions by rule, result and who decided, their cost, errors by kind, how long servers took to answer, the circuit
-        breaker of each server, the version of the rules. Does no I/O. No key is part of it.
+        Decisions by rule and who decided, their cost, errors by kind, how long servers took to answer, the circuit breaker
+        of each server, the version of the rules, and, where the option `top_denied` asks for them, the keys denied most.
+        Times are in seconds. Does no I/O.
         """
+
+    def prometheus(self) -> str:
+        """`metrics` in the text format of Prometheus (version 0.0.4), without any key. Does no I/O."""
 
     def rules_status(self) -> RulesStatus:
         """Which rules are in force, since when, and what was refused of their source."""
@@ -674,6 +680,7 @@ class Options:
         share: float = 1.0,
         lazy: bool = False,
         remember_denials: float = 0.0,
+        top_denied: int = 0,
     ) -> Options: ...
 
 @final
@@ -728,6 +735,7 @@ class Bridge:
     ) -> list[RequestMatch]: ...
     def add_rules(self, rules: _StatedRules) -> None: ...
     def set_instances(self, instances: int) -> None: ...
+    def metrics(self) -> Metrics: ...
     def prometheus(self) -> str: ...
     def rules_status(self) -> RulesStatus: ...
     def rules(self) -> list[Rule]: ...

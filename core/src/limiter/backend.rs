@@ -9,7 +9,7 @@ use super::servers::Servers;
 use super::shared::Shared;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
-use crate::metrics::Exposition;
+use crate::metrics::Metrics;
 use crate::sources::Snapshot;
 use crate::time::timeout::validate_time;
 
@@ -90,14 +90,14 @@ impl<D: Driver> Limiter<D> {
         source.map(Decision::unruled)
     }
 
-    /// What is counted, as Prometheus reads it.
-    pub(super) fn prometheus(&self) -> String {
+    pub(super) fn metrics(&self) -> Metrics {
         let servers = match &self.backend {
             Backend::Memory(_) => Vec::new(),
             Backend::Server(servers) => servers.all().flat_map(Driver::servers).collect(),
         };
         let catalog = self.catalog();
-        Exposition::of(&self.shared.metrics, &catalog.counters(), &servers, catalog.rules().version())
+        let rules = (catalog.rules().version().to_owned(), self.shared.rules.status().refusals);
+        self.shared.counters.snapshot(&catalog.counters(), servers, rules)
     }
 
     pub(super) fn set_instances(&self, instances: u32) -> Result<()> {

@@ -184,6 +184,7 @@ impl Builder {
         self.rules.cache.clone_from(&self.options.rules_cache);
         self.rules.secrets = SecretNames::new(secret)?;
         self.rules.share = Share::new(self.options.share);
+        self.rules.top_denied = self.options.top_denied as usize;
         let regions = self.region_map()?;
         let backend = Backend::parse(&self.url.0)?;
         let has_tls = matches!(&backend, Backend::Redis(url) if url.tls);

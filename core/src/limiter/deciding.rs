@@ -225,7 +225,7 @@ impl<D: Driver> ServerCalls<'_, D> {
                 Ok(decided)
             }
             Err(error) => self.shared.fallback.decide(plan, op, id, error).inspect_err(|error| {
-                self.shared.metrics.failed(error);
+                self.shared.counters.failed(error);
                 plan.count_failure();
             }),
         }

@@ -26,7 +26,7 @@ impl<D: Driver> ServerCalls<'_, D> {
                 server.call(call, deadline).await
             };
             if reply.is_ok() {
-                self.shared.metrics.answered(sent.elapsed());
+                self.shared.counters.answered(sent.elapsed());
                 self.servers.note_trip(conversation.region(), sent);
             }
             conversation.feed(reply);

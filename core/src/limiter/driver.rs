@@ -9,7 +9,7 @@ use std::time::Duration;
 use redis::Value;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::metrics::ServerState;
+use crate::metrics::ServerMetrics;
 use crate::redis::{BlockingRedis, CallDeadline, Then};
 use crate::script::ScriptCall;
 
@@ -43,7 +43,7 @@ pub(super) trait Driver: Send + Sync + 'static {
     fn ping(&self, deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send;
 
     /// The state of each server that is known.
-    fn servers(&self) -> Vec<ServerState>;
+    fn servers(&self) -> Vec<(String, ServerMetrics)>;
 
     /// Lets this time pass between two attempts.
     fn pause(&self, span: Duration) -> impl Future<Output = Result<()>> + Send;
@@ -84,7 +84,7 @@ impl Driver for BlockingRedis {
         ready(Self::ping(self, deadline))
     }
 
-    fn servers(&self) -> Vec<ServerState> {
+    fn servers(&self) -> Vec<(String, ServerMetrics)> {
         Self::servers(self)
     }
 

@@ -65,7 +65,7 @@ impl InMemory {
         let (outcome, token) =
             self.with_single_limit(lone, |account| account.reserve(id, lease, rule.rule.shadow));
         let decision = RawDecision::of(rule, once((&*policy, &outcome)), Source::Memory).into();
-        rule.counters.decided(&decision, cost);
+        rule.counters.decided(&decision, name, cost);
         let Some(token) = token else { return Ok(Reservation::unheld(decision)) };
         let ticket = Ticket { id, prefix: prefix.into(), items: smallvec![check.ticket_item()] };
         let lease = Duration::from_micros(holds.lease.unsigned_abs());

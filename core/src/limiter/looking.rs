@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::both::both_limiters;
 use crate::error::Result;
+use crate::metrics::Metrics;
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
 
@@ -59,11 +60,29 @@ both_limiters! {
         self.limiter.set_instances(instances)
     }
 
-    /// Returns what the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4): decisions by
-    /// rule, result and who decided, their cost, errors by kind, how long servers took to answer, the circuit
-    /// breaker of each server, the version of the rules. Does no I/O. No key is part of it.
+    /// Returns what the limiter has counted since it was made: decisions by rule, result and who decided, their cost, errors by kind,
+    /// how long servers took to answer, the circuit breaker of each server, the version of the rules, and, where the option
+    /// [`top_denied`](crate::Builder::top_denied) asks for them, the keys denied most. Does no I/O.
+    ///
+    /// ```
+    /// use sluicegate::{RateLimiter, Rules};
+    ///
+    /// let rules = Rules::from_json(r#"[{"rule_id": "api", "rate": "1/minute"}]"#)?;
+    /// let limiter = RateLimiter::builder("memory://").rules(rules).top_denied(10).build()?;
+    /// limiter.check("api", "alice")?;
+    /// limiter.check("api", "alice")?;
+    /// let api = &limiter.metrics().rules["api"];
+    /// assert_eq!((api.decisions["memory"].admitted, api.decisions["memory"].denied), (1, 1));
+    /// assert_eq!((&*api.top_denied[0].key, api.top_denied[0].denied), ("alice", 1));
+    /// # Ok::<(), sluicegate::Error>(())
+    /// ```
+    pub fn metrics(&self) -> Metrics {
+        self.limiter.metrics()
+    }
+
+    /// Returns [`metrics`](Self::metrics) in the text format of Prometheus (version 0.0.4), without any key. Does no I/O.
     pub fn prometheus(&self) -> String {
-        self.limiter.prometheus()
+        self.limiter.metrics().to_prometheus()
     }
 
     /// Returns which rules are in force, since when, and what was refused of their source.

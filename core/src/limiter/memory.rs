@@ -88,7 +88,8 @@ impl InMemory {
     /// The same by a plan, which holds one check.
     fn planned<T>(&self, plan: &Plan<'_>, op: Op, make: impl FnOnce(RawDecision<'_>) -> T) -> Result<T> {
         let raw = plan.raw_decision(&plan.items[0], &self.outcomes(plan, op)?, Source::Memory);
-        count(plan.items[0].rule, op, &raw, plan.items[0].cost as f64);
+        let item = &plan.items[0];
+        count(item.rule, op, &raw, (plan.key_of(item), item.cost as f64));
         Ok(make(raw))
     }
 
@@ -104,7 +105,7 @@ impl InMemory {
         let task = || Task { policy, demand: Demand { op, cost, now: self.now() } };
         let outcome = self.engine().one(limit.number, key, task);
         let raw = RawDecision::of(rule, once((policy, &outcome)), Source::Memory);
-        count(rule, op, &raw, cost);
+        count(rule, op, &raw, (key, cost));
         Ok(make(raw))
     }
 
@@ -191,8 +192,8 @@ impl InMemory {
 
 /// Counts a check.
 #[inline(always)]
-fn count(rule: &ReadyRule, op: Op, raw: &RawDecision<'_>, cost: f64) {
+fn count(rule: &ReadyRule, op: Op, raw: &RawDecision<'_>, (key, cost): (&str, f64)) {
     if op == Op::Check {
-        rule.counters.in_memory(raw.allowed, raw.shadow_denied, raw.blocked, cost as u64);
+        rule.counters.in_memory((raw.allowed, raw.shadow_denied, raw.blocked), key, cost as u64);
     }
 }

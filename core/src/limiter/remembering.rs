@@ -36,7 +36,7 @@ impl<D: Driver> ServerCalls<'_, D> {
             return Ok(None);
         };
         let denied = Decision::from(raw);
-        rule.counters.decided(&denied, cost);
+        rule.counters.decided(&denied, &name, cost);
         Ok(Some(denied))
     }
 }

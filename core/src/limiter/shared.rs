@@ -7,7 +7,7 @@ use super::queue::{Moment, WaitQueue};
 use crate::algorithm::{HoldId, Micros};
 use crate::cells::Denials;
 use crate::error::{Error, Result};
-use crate::metrics::Metrics;
+use crate::metrics::LimiterCounters;
 use crate::options::LimiterOptions;
 use crate::plan::{End, Op, Plan};
 use crate::sequence::{CallSettings, DecisionSequence, Ending};
@@ -22,7 +22,7 @@ pub(super) struct Shared {
     pub(super) queue: WaitQueue,
     /// What decides when no server can.
     pub(super) fallback: FallbackState,
-    pub(super) metrics: Metrics,
+    pub(super) counters: LimiterCounters,
     /// Whether no server is tried when the limiter is made.
     pub(super) is_lazy: bool,
     /// Denials that are remembered, if that is wanted.
@@ -44,7 +44,7 @@ impl Shared {
             wire,
             queue: WaitQueue::new(),
             fallback,
-            metrics: Metrics::default(),
+            counters: LimiterCounters::default(),
             is_lazy: false,
             denials: (age > 0).then(|| Denials::new(age)),
             clock: options.clock.clone(),

@@ -8,7 +8,7 @@ use redis::Value;
 use super::driver::Driver;
 use super::sleeper::{Sleeper, sleeper};
 use crate::error::Result;
-use crate::metrics::ServerState;
+use crate::metrics::ServerMetrics;
 use crate::redis::{AsyncRedis, CallDeadline, Then};
 use crate::script::ScriptCall;
 
@@ -48,7 +48,7 @@ impl Driver for Tasks {
         self.redis.ping(deadline)
     }
 
-    fn servers(&self) -> Vec<ServerState> {
+    fn servers(&self) -> Vec<(String, ServerMetrics)> {
         self.redis.hub.servers()
     }
 

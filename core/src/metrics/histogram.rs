@@ -3,8 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::snapshot::RoundTrips;
+
 /// The upper bounds of the buckets, in microseconds: from a server on this machine to one that is given up.
-pub(super) const BOUNDS: [u64; 14] =
+const BOUNDS: [u64; 14] =
     [50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000];
 
 #[derive(Debug, Default)]
@@ -22,10 +24,16 @@ impl Histogram {
         self.sum_us.fetch_add(us, Ordering::Relaxed);
     }
 
-    /// The count of each bucket, and the sum of all times in microseconds.
-    pub(super) fn read(&self) -> ([u64; BOUNDS.len() + 1], u64) {
-        let counts = std::array::from_fn(|bucket| self.counts[bucket].load(Ordering::Relaxed));
-        (counts, self.sum_us.load(Ordering::Relaxed))
+    pub(super) fn snapshot(&self) -> RoundTrips {
+        let mut count = 0;
+        let mut up_to = |bucket: usize| {
+            count += self.counts[bucket].load(Ordering::Relaxed);
+            count
+        };
+        let bounds = BOUNDS.iter().enumerate();
+        let buckets = bounds.map(|(at, bound)| (Duration::from_micros(*bound), up_to(at))).collect();
+        let sum = Duration::from_micros(self.sum_us.load(Ordering::Relaxed));
+        RoundTrips { count: up_to(BOUNDS.len()), sum, buckets }
     }
 }
 
@@ -39,7 +47,9 @@ mod tests {
         for us in [0, 50, 51, 1_000_000, 1_000_001] {
             histogram.add(Duration::from_micros(us));
         }
-        let (counts, sum) = histogram.read();
-        assert_eq!((counts[0], counts[1], counts[13], counts[14], sum), (2, 1, 1, 1, 2_000_102));
+        let RoundTrips { count, sum, buckets } = histogram.snapshot();
+        let up_to: Vec<_> = buckets.iter().map(|(_, count)| *count).collect();
+        assert_eq!((up_to[0], up_to[1], up_to[12], up_to[13], count), (2, 3, 3, 4, 5));
+        assert_eq!(sum, Duration::from_micros(2_000_102));
     }
 }

@@ -1,8 +1,10 @@
 //! What a limiter counts of itself: no key is part of it, and its memory is bounded by the number of rules.
 
 mod exposition;
+mod heavy;
 mod histogram;
 mod rule;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -11,19 +13,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind};
-pub(crate) use exposition::{Exposition, ServerState};
 use histogram::Histogram;
 pub(crate) use rule::{LoanUse, RuleCounters};
+pub use snapshot::{DecisionCounts, DeniedKey, LoanUnits, Metrics, RoundTrips, RuleMetrics, ServerMetrics};
 pub(crate) use waiting::WaitingCall;
 
 /// The counters of a limiter that are not those of a rule.
 #[derive(Debug, Default)]
-pub(crate) struct Metrics {
+pub(crate) struct LimiterCounters {
     round_trips: Histogram,
     errors: [AtomicU64; ErrorKind::ALL.len()],
 }
 
-impl Metrics {
+impl LimiterCounters {
     /// Takes note of how long a server took to answer.
     pub(crate) fn answered(&self, took: Duration) {
         self.round_trips.add(took);
@@ -35,6 +37,24 @@ impl Metrics {
         let kinds = ErrorKind::ALL.iter().zip(&self.errors);
         for (_, count) in kinds.filter(|(kind, _)| **kind == error.kind()) {
             count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// What is counted, with that of the rules and servers in use.
+    pub(crate) fn snapshot(
+        &self,
+        rules: &[(&str, &RuleCounters)],
+        servers: Vec<(String, ServerMetrics)>,
+        (rules_version, rules_refusals): (String, u64),
+    ) -> Metrics {
+        let errors = ErrorKind::ALL.iter().zip(&self.errors);
+        Metrics {
+            rules: rules.iter().map(|(name, rule)| ((*name).to_owned(), rule.snapshot())).collect(),
+            errors: errors.map(|(kind, count)| (kind.name(), count.load(Ordering::Relaxed))).collect(),
+            servers: servers.into_iter().collect(),
+            round_trips: self.round_trips.snapshot(),
+            rules_version,
+            rules_refusals,
         }
     }
 }

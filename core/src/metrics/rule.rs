@@ -1,10 +1,15 @@
 //! What is counted of one rule.
 
 use std::cell::Cell;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use super::heavy::HeavyKeys;
+use super::snapshot::{DecisionCounts, LoanUnits, RuleMetrics};
 use super::waiting::{Waiting, WaitingCall};
 use crate::decision::{Decision, Source};
+use crate::sync::fork::PerProcess;
+use crate::sync::lock::Mutex;
 
 /// How a call under a rule ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,13 +23,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    pub(super) const ALL: [(Self, &'static str); 5] = [
-        (Self::Admitted, "admitted"),
-        (Self::Denied, "denied"),
-        (Self::ShadowDenied, "shadow_denied"),
-        (Self::Blocked, "blocked"),
-        (Self::Error, "error"),
-    ];
+    const COUNT: usize = 5;
 
     #[inline(always)]
     fn of(allowed: bool, shadow_denied: bool, blocked: bool) -> Self {
@@ -47,16 +46,11 @@ pub(crate) enum LoanUse {
 }
 
 impl LoanUse {
-    pub(super) const ALL: [(Self, &'static str); 4] = [
-        (Self::Asked, "asked"),
-        (Self::Granted, "granted"),
-        (Self::Spent, "spent"),
-        (Self::GivenBack, "given_back"),
-    ];
+    const COUNT: usize = 4;
 }
 
 /// Who may decide, in the order of the counters.
-pub(super) const SOURCES: [Source; 6] =
+const SOURCES: [Source; 6] =
     [Source::Memory, Source::Server, Source::Fallback, Source::Allotment, Source::Share, Source::Cache];
 
 /// So many groups of threads count apart: a counter that two processors write to takes longer than a check in memory.
@@ -67,9 +61,26 @@ const STRIPES: usize = 8;
 #[repr(align(128))]
 struct Stripe {
     /// For each source, for each outcome.
-    calls: [[AtomicU64; Outcome::ALL.len()]; SOURCES.len()],
+    calls: [[AtomicU64; Outcome::COUNT]; SOURCES.len()],
     /// What admitted calls cost beyond 1 each.
     more: AtomicU64,
+}
+
+/// The keys denied most. A forked child begins with none, and never locks its parent's.
+#[derive(Debug)]
+struct Heavy {
+    told: usize,
+    keys: PerProcess<Mutex<HeavyKeys>>,
+}
+
+impl Heavy {
+    fn new(told: usize) -> Self {
+        Self { told, keys: PerProcess::new(Mutex::new(HeavyKeys::new(told))) }
+    }
+
+    fn keys(&self) -> &Mutex<HeavyKeys> {
+        self.keys.get(|_| Mutex::new(HeavyKeys::new(self.told)))
+    }
 }
 
 /// The counters of one rule. They stay when the rule is changed.
@@ -77,27 +88,41 @@ struct Stripe {
 pub(crate) struct RuleCounters {
     stripes: [Stripe; STRIPES],
     /// Units, for each use.
-    loans: [AtomicU64; LoanUse::ALL.len()],
+    loans: [AtomicU64; LoanUse::COUNT],
     waiting: Waiting,
+    /// Set where the keys denied most are told.
+    heavy: OnceLock<Heavy>,
 }
 
 impl RuleCounters {
-    /// Counts a call that was decided in memory.
+    /// From now on the keys denied most are counted, of which so many are told. What was said first holds.
+    pub(crate) fn tell_denied(&self, told: usize) {
+        if told > 0 {
+            self.heavy.get_or_init(|| Heavy::new(told));
+        }
+    }
+
+    /// Counts a call that was decided in memory; `key` is the name that it is stored by.
     #[inline(always)]
-    pub(crate) fn in_memory(&self, allowed: bool, shadow_denied: bool, blocked: bool, cost: u64) {
-        self.add(Source::Memory, Outcome::of(allowed, shadow_denied, blocked), cost);
+    pub(crate) fn in_memory(
+        &self,
+        (allowed, shadow_denied, blocked): (bool, bool, bool),
+        key: &str,
+        cost: u64,
+    ) {
+        self.add(Source::Memory, Outcome::of(allowed, shadow_denied, blocked), key, cost);
     }
 
     /// Counts a call by its decision.
-    pub(crate) fn decided(&self, decision: &Decision, cost: u64) {
+    pub(crate) fn decided(&self, decision: &Decision, key: &str, cost: u64) {
         let Decision { allowed, shadow_denied, blocked, source, .. } = *decision;
-        self.add(source, Outcome::of(allowed, shadow_denied, blocked), cost);
+        self.add(source, Outcome::of(allowed, shadow_denied, blocked), key, cost);
     }
 
     /// Counts a call that ended with an error.
     #[cold]
     pub(crate) fn failed(&self) {
-        self.add(Source::Server, Outcome::Error, 0);
+        self.add(Source::Server, Outcome::Error, "", 0);
     }
 
     /// Counts units that another region lends.
@@ -110,31 +135,61 @@ impl RuleCounters {
         self.waiting.enter()
     }
 
-    pub(super) fn waiting(&self) -> u64 {
-        self.waiting.count()
+    pub(super) fn snapshot(&self) -> RuleMetrics {
+        let counts = |source| self.counts(source);
+        let decisions = SOURCES.map(|source| (source.name(), counts(source)));
+        let loans = |what: LoanUse| self.loans[what as usize].load(Ordering::Relaxed);
+        RuleMetrics {
+            decisions: decisions
+                .into_iter()
+                .filter(|(_, counts)| *counts != DecisionCounts::default())
+                .collect(),
+            cost: self.cost(),
+            waiting: self.waiting.count(),
+            loans: LoanUnits {
+                asked: loans(LoanUse::Asked),
+                granted: loans(LoanUse::Granted),
+                spent: loans(LoanUse::Spent),
+                given_back: loans(LoanUse::GivenBack),
+            },
+            top_denied: self.heavy.get().map_or_else(Vec::new, |heavy| heavy.keys().lock().heaviest()),
+        }
     }
 
-    pub(super) fn loans(&self, what: LoanUse) -> u64 {
-        self.loans[what as usize].load(Ordering::Relaxed)
+    fn counts(&self, source: Source) -> DecisionCounts {
+        let calls = |outcome| self.calls(source, outcome);
+        DecisionCounts {
+            admitted: calls(Outcome::Admitted),
+            denied: calls(Outcome::Denied),
+            shadow_denied: calls(Outcome::ShadowDenied),
+            blocked: calls(Outcome::Blocked),
+            error: calls(Outcome::Error),
+        }
     }
 
     #[inline(always)]
-    fn add(&self, source: Source, outcome: Outcome, cost: u64) {
+    fn add(&self, source: Source, outcome: Outcome, key: &str, cost: u64) {
         let stripe = &self.stripes[stripe()];
         stripe.calls[place(source)][outcome as usize].fetch_add(1, Ordering::Relaxed);
-        if cost > 1 && outcome == Outcome::Admitted {
-            stripe.more.fetch_add(cost - 1, Ordering::Relaxed);
+        if outcome == Outcome::Admitted {
+            if cost > 1 {
+                stripe.more.fetch_add(cost - 1, Ordering::Relaxed);
+            }
+        } else if outcome != Outcome::Error
+            && let Some(heavy) = self.heavy.get()
+        {
+            heavy.keys().lock().add(key);
         }
     }
 
     /// How many calls ended so.
-    pub(super) fn calls(&self, source: Source, outcome: Outcome) -> u64 {
+    fn calls(&self, source: Source, outcome: Outcome) -> u64 {
         let count = |stripe: &Stripe| stripe.calls[place(source)][outcome as usize].load(Ordering::Relaxed);
         self.stripes.iter().map(count).sum()
     }
 
     /// What admitted calls have cost.
-    pub(super) fn cost(&self) -> u64 {
+    fn cost(&self) -> u64 {
         let admitted: u64 = SOURCES.iter().map(|source| self.calls(*source, Outcome::Admitted)).sum();
         let more = |stripe: &Stripe| stripe.more.load(Ordering::Relaxed);
         self.stripes.iter().map(more).fold(admitted, u64::wrapping_add)
@@ -182,14 +237,14 @@ mod tests {
         thread::scope(|scope| {
             for _ in 0..STRIPES + 1 {
                 scope.spawn(|| {
-                    counters.in_memory(true, false, false, 3);
-                    counters.in_memory(false, false, false, 3);
-                    counters.in_memory(false, false, true, 3);
-                    counters.in_memory(true, true, false, 3);
+                    counters.in_memory((true, false, false), "k", 3);
+                    counters.in_memory((false, false, false), "k", 3);
+                    counters.in_memory((false, false, true), "k", 3);
+                    counters.in_memory((true, true, false), "k", 3);
                 });
             }
         });
-        let calls = Outcome::ALL.map(|(outcome, _)| counters.calls(Source::Memory, outcome));
-        assert_eq!((calls, counters.cost()), ([9, 9, 9, 9, 0], 27));
+        let counts = counters.counts(Source::Memory).named().map(|(_, count)| count);
+        assert_eq!((counts, counters.cost()), ([9, 9, 9, 9, 0], 27));
     }
 }

@@ -100,3 +100,52 @@ fn an_outage_is_counted() {
     assert_line(&text, "sluicegate_decisions_total{rule=\"two\",result=\"error\",source=\"server\"} 9");
     redis.resume().unwrap();
 }
+
+fn keys_denied_most_are_told(url: &str) {
+    let rules = Rules::from_json(
+        r#"[{"rule_id": "two", "rate": "2/hour"}, {"rule_id": "secret", "rate": "1/hour", "identifier_type": "api_key"}]"#,
+    );
+    let limiter = RateLimiter::builder(url).rules(rules.unwrap()).top_denied(2).build().unwrap();
+    for (key, calls) in [("seldom", 3), ("frequent", 9), ("sometimes", 5), ("never", 2)] {
+        (0..calls).for_each(|_| drop(limiter.check("two", key).unwrap()));
+    }
+    limiter.check_all(&[Check::new("two", "sometimes"), Check::new("secret", "password")]).unwrap();
+    (0..2).for_each(|_| drop(limiter.check("secret", "password").unwrap()));
+    let metrics = limiter.metrics();
+    let denied = |rule: &str| -> Vec<_> {
+        metrics.rules[rule].top_denied.iter().map(|it| (it.key.clone(), it.denied, it.overstated)).collect()
+    };
+    assert_eq!(denied("two"), [("frequent".to_owned(), 7, 0), ("sometimes".to_owned(), 4, 0)], "{url}");
+    assert_eq!(denied("secret").len(), 1, "{url}");
+    assert!(!denied("secret")[0].0.contains("password"), "{url}");
+    assert!(!limiter.prometheus().contains("frequent") && metrics.to_json().contains("frequent"), "{url}");
+    // They stay when rules are added, of which they are told too.
+    limiter.add_rules(&Rules::from_json(r#"[{"rule_id": "more", "rate": "1/hour"}]"#).unwrap()).unwrap();
+    (0..2).for_each(|_| drop(limiter.check("more", "new").unwrap()));
+    let metrics = limiter.metrics();
+    assert_eq!(
+        (metrics.rules["two"].top_denied.len(), metrics.rules["more"].top_denied.len()),
+        (2, 1),
+        "{url}"
+    );
+}
+
+#[test]
+fn keys_denied_most_in_memory_are_told() {
+    keys_denied_most_are_told("memory://");
+}
+
+#[test]
+fn keys_denied_most_on_a_server_are_told() {
+    keys_denied_most_are_told(Redis::start().unwrap().url());
+}
+
+#[test]
+fn nothing_is_told_of_keys_unless_asked() {
+    let limiter = limiter("memory://");
+    (0..9).for_each(|_| drop(limiter.check("two", "k").unwrap()));
+    let metrics = limiter.metrics();
+    assert!(metrics.rules["two"].top_denied.is_empty());
+    assert_eq!((metrics.rules["two"].decisions["memory"].denied, metrics.rules["two"].cost), (7, 2));
+    assert_eq!(metrics.rules["shadow"].decisions.len(), 0);
+}

@@ -73,6 +73,9 @@ macro_rules! limiter_options {
                 /// itself, until the cost fits. A day at most; 0: nothing is remembered. What another process gives back to
                 /// the key in between is noticed by then. Not for `memory://`.
                 remember_denials: age(s) = 0;
+                /// How many of the keys denied most `metrics` tells of each rule, approximately: ten times as many are counted. 100
+                /// at most; 0: none.
+                top_denied: count(u32, 0..=100) = 0;
             }
         }
     };

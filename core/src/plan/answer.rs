@@ -22,7 +22,7 @@ pub(crate) fn answer(plan: &Plan<'_>, outcomes: &[Outcome], source: Source, form
     let part = |item: &Item<'_>| {
         let part = Decision::from(plan.raw_decision(item, outcomes, source));
         if plan.is_counted {
-            item.rule.counters.decided(&part, item.cost);
+            item.rule.counters.decided(&part, plan.key_of(item), item.cost);
         }
         part
     };

@@ -81,6 +81,11 @@ pub(crate) struct Item<'a> {
 }
 
 impl<'a> Plan<'a> {
+    /// The key of an item, as it is stored.
+    pub(crate) fn key_of(&self, item: &Item<'_>) -> &str {
+        item.charges.first().map_or("", |charge| &self.charges[*charge].tag)
+    }
+
     /// The rules that it decides by, each once.
     pub(crate) fn rules(&self) -> impl Iterator<Item = &'a ReadyRule> {
         let is_new = |at: usize| !self.items[..at].iter().any(|item| ptr::eq(item.rule, self.items[at].rule));

@@ -44,7 +44,9 @@ impl Followed {
     /// Begins to follow, and waits for the first report.
     pub(super) fn start(origin: Origin) -> Result<Self> {
         let (started, first) = mpsc::channel();
-        let nothing = Arc::new(Catalog::new(Rules::default(), origin.secrets.clone(), origin.share));
+        let nothing = Arc::new(
+            Catalog::new(Rules::default(), origin.secrets.clone(), origin.share).telling(origin.top_denied),
+        );
         let updates = Updates::new(&origin.source.name(), origin.cache.clone(), nothing, Some(started));
         let followed = Self::begin(origin, updates);
         let outcome = first.recv_timeout(START_TIMEOUT).unwrap_or_else(|error| {

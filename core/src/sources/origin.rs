@@ -18,6 +18,8 @@ pub(crate) struct Origin {
     pub(crate) secrets: SecretNames,
     /// The part of their limits that the limiter may use.
     pub(crate) share: Share,
+    /// How many of the keys denied most are told of each rule.
+    pub(crate) top_denied: usize,
 }
 
 impl Default for Origin {
@@ -27,6 +29,7 @@ impl Default for Origin {
             cache: None,
             secrets: SecretNames::default(),
             share: Share::default(),
+            top_denied: 0,
         }
     }
 }

@@ -22,7 +22,9 @@ impl Origin {
             return Err(Error::new(ErrorKind::InvalidArgument, what));
         }
         self.share.validate(rules)?;
-        Ok(RuleBook::Fixed(FixedRules::new(Catalog::new(rules.clone(), self.secrets, self.share))))
+        Ok(RuleBook::Fixed(FixedRules::new(
+            Catalog::new(rules.clone(), self.secrets, self.share).telling(self.top_denied),
+        )))
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ::redis::Value;
 
 use crate::error::{Error, ErrorKind};
-use crate::metrics::ServerState;
+use crate::metrics::ServerMetrics;
 use crate::net::address::Address;
 use crate::redis::errors::{self, CallError, Unanswered};
 use crate::sync::lock::Mutex;
@@ -95,10 +95,12 @@ impl Breaker {
         errors::breaker_open(address, row.cause.as_deref(), since)
     }
 
-    /// Its state, for who observes the server at `address`.
-    pub(in crate::redis) fn state(&self, address: &Address) -> ServerState {
-        let openings = self.openings.load(Ordering::Relaxed);
-        ServerState { address: address.to_string(), is_open: self.is_open(), openings }
+    /// What is counted of it.
+    pub(in crate::redis) fn metrics(&self) -> ServerMetrics {
+        ServerMetrics {
+            breaker_open: self.is_open(),
+            breaker_openings: self.openings.load(Ordering::Relaxed),
+        }
     }
 
     pub(in crate::redis) fn is_open(&self) -> bool {

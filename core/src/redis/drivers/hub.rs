@@ -5,7 +5,7 @@ use std::sync::{Arc, MutexGuard};
 use std::task::Waker;
 use std::time::Instant;
 
-use crate::metrics::ServerState;
+use crate::metrics::ServerMetrics;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::connecting::stream::{Resend, Stream};
 use crate::redis::drivers::connection::{BUSY, Connection};
@@ -107,10 +107,10 @@ impl Hub {
         );
     }
 
-    /// The state of each server that is known.
-    pub(crate) fn servers(&self) -> Vec<ServerState> {
+    /// What is counted of each server that is known, by its address.
+    pub(crate) fn servers(&self) -> Vec<(String, ServerMetrics)> {
         let nodes = self.lock().router.nodes();
-        nodes.iter().map(|node| node.breaker.state(node.address())).collect()
+        nodes.iter().map(|node| (node.address().to_string(), node.breaker.metrics())).collect()
     }
 
     /// Moves bytes on a connection. Answers what is left to do, or `None` if nothing more comes of it.

@@ -8,7 +8,7 @@ use ::redis::Value;
 
 use super::host::ThreadHost;
 use crate::error::{Error, Result};
-use crate::metrics::ServerState;
+use crate::metrics::ServerMetrics;
 use crate::options::ConnectOptions;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::drivers::hub::Hub;
@@ -62,8 +62,8 @@ impl BlockingRedis {
         self.connections()?.carry_out(RedisCommand::delete(keys), deadline).map(drop)
     }
 
-    /// The state of each server that is known.
-    pub(crate) fn servers(&self) -> Vec<ServerState> {
+    /// What is counted of each server that is known, by its address.
+    pub(crate) fn servers(&self) -> Vec<(String, ServerMetrics)> {
         self.connections.get(Connections::inherited).hub.servers()
     }
 
