@@ -61,7 +61,8 @@ pub(crate) fn top(args: &TopArgs, out: &mut impl Write) -> Result<ExitStatus, Co
         if args.once {
             some(&processes)?;
         }
-        screen.show(out, &view::lines(&processes, &rates))?;
+        let lines = view::lines(&processes, &rates, screen.is_drawn);
+        screen.show(out, &lines)?;
         if args.once {
             return Ok(ExitStatus::of(rates.processes == processes.len()));
         }

@@ -58,6 +58,8 @@ pub(super) struct Rates {
     pub(super) openings: f64,
     /// In the interval.
     pub(super) new_openings: f64,
+    /// Whether any process has counted something since it began.
+    has_counted: [bool; COUNTED],
     /// How many processes decide by each version of rules.
     pub(super) versions: BTreeMap<String, usize>,
 }
@@ -83,6 +85,7 @@ impl Rates {
                 *rate += difference(*before, now) / seconds;
             }
             rates.waiting += counts.waiting;
+            self.has_counted.iter_mut().zip(counts.counts).for_each(|(has, count)| *has |= count > 0.0);
         }
         for (kind, count) in &now.errors {
             let before = before.errors.get(kind).copied().unwrap_or_default();
@@ -104,6 +107,10 @@ impl Rates {
         for version in &now.versions {
             *self.versions.entry(version.clone()).or_default() += 1;
         }
+    }
+
+    pub(super) fn has_counted(&self, what: Counted) -> bool {
+        self.has_counted[what as usize]
     }
 
     /// Whether some process lacks rules that another one has.

@@ -15,7 +15,7 @@ const CLEAR_LINE: &str = "\x1b[K";
 const CLEAR_BELOW: &str = "\x1b[J";
 
 pub(super) struct Screen {
-    is_drawn: bool,
+    pub(super) is_drawn: bool,
     is_first: bool,
 }
 

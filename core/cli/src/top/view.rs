@@ -1,5 +1,7 @@
 //! The lines of the view.
 
+use Cell::{DeniedShare, Rate, Waiting};
+
 use super::counts::Counted::{
     self, Admitted, Asked, Blocked, ByAllotment, ByFallback, ByShare, Cost, Denied, Error, GivenBack,
     Granted, ShadowDenied, Spent,
@@ -46,9 +48,10 @@ pub(super) fn failures(processes: &[Process<'_>]) -> Vec<String> {
     processes.iter().filter_map(of).collect()
 }
 
-pub(super) fn lines(processes: &[Process<'_>], rates: &Rates) -> Vec<Line> {
+/// The whole view. A narrow one lacks the columns in which no process has counted anything yet.
+pub(super) fn lines(processes: &[Process<'_>], rates: &Rates, is_narrow: bool) -> Vec<Line> {
     let mut lines = vec![line(format!(
-        "{} of {} processes, rates of {}",
+        "{} of {} processes, rates over {}",
         rates.processes,
         processes.len(),
         time(rates.seconds)
@@ -61,8 +64,14 @@ pub(super) fn lines(processes: &[Process<'_>], rates: &Rates) -> Vec<Line> {
         versions(&mut lines, rates);
         let mut rules: Vec<_> = rates.rules.iter().collect();
         rules.sort_by(|(_, one), (_, other)| other.decided().total_cmp(&one.decided()));
-        decisions(&mut lines, &rules);
-        loans(&mut lines, &rules);
+        let is_shown = |cell: &Cell| {
+            !is_narrow || cell.is_always_shown() || matches!(cell, Rate(what) if rates.has_counted(*what))
+        };
+        table(&mut lines, "rule", DECISIONS.iter().filter(|(_, cell)| is_shown(cell)), &rules);
+        rules.retain(|(_, rates)| rates.has_loans());
+        if !rules.is_empty() {
+            table(&mut lines, "units/s lent to", LOANS.iter(), &rules);
+        }
     }
     lines
 }
@@ -115,70 +124,76 @@ fn versions(lines: &mut Vec<Line>, rates: &Rates) {
 
 type Rule<'a> = (&'a String, &'a RuleRates);
 
-fn decisions(lines: &mut Vec<Line>, rules: &[Rule<'_>]) {
-    const HEADS: [&str; 10] = [
-        "rule",
-        "admitted/s",
-        "denied/s",
-        "denied",
-        "waiting",
-        "cost/s",
-        "blocked/s",
-        "shadow/s",
-        "fallback/s",
-        "errors/s",
-    ];
-    let row = |(name, rates): &Rule<'_>| {
-        let of = |what: Counted| rate(rates.of(what));
-        [
-            shown(name),
-            of(Admitted),
-            of(Denied),
-            percent(rates.denied_share()),
-            count(rates.waiting),
-            of(Cost),
-            of(Blocked),
-            of(ShadowDenied),
-            of(ByFallback),
-            of(Error),
-        ]
-    };
-    table(lines, HEADS, rules, row);
+/// What a column of a table shows of a rule.
+enum Cell {
+    Rate(Counted),
+    DeniedShare,
+    Waiting,
 }
 
-/// What other regions lend, where they do.
-fn loans(lines: &mut Vec<Line>, rules: &[Rule<'_>]) {
-    const HEADS: [&str; 7] =
-        ["units/s lent to", "asked", "granted", "spent", "given back", "by allotment/s", "by share/s"];
-    let rules: Vec<_> = rules.iter().copied().filter(|(_, rates)| rates.has_loans()).collect();
-    let row = |(name, rates): &Rule<'_>| {
-        let of = |what: Counted| rate(rates.of(what));
-        [shown(name), of(Asked), of(Granted), of(Spent), of(GivenBack), of(ByAllotment), of(ByShare)]
-    };
-    if !rules.is_empty() {
-        table(lines, HEADS, &rules, row);
+const DECISIONS: [(&str, Cell); 9] = [
+    ("admitted/s", Rate(Admitted)),
+    ("denied/s", Rate(Denied)),
+    ("denied", DeniedShare),
+    ("waiting", Waiting),
+    ("cost/s", Rate(Cost)),
+    ("blocked/s", Rate(Blocked)),
+    ("shadow/s", Rate(ShadowDenied)),
+    ("fallback/s", Rate(ByFallback)),
+    ("errors/s", Rate(Error)),
+];
+/// Where other regions lend.
+const LOANS: [(&str, Cell); 6] = [
+    ("asked", Rate(Asked)),
+    ("granted", Rate(Granted)),
+    ("spent", Rate(Spent)),
+    ("given back", Rate(GivenBack)),
+    ("by allotment/s", Rate(ByAllotment)),
+    ("by share/s", Rate(ByShare)),
+];
+
+impl Cell {
+    fn is_always_shown(&self) -> bool {
+        matches!(self, Rate(Admitted | Denied | Cost) | DeniedShare | Waiting)
     }
-}
 
-fn table<const N: usize>(
-    lines: &mut Vec<Line>,
-    heads: [&str; N],
-    rules: &[Rule<'_>],
-    row: impl Fn(&Rule<'_>) -> [String; N],
-) {
-    let rows: Vec<_> =
-        [heads.map(str::to_owned)].into_iter().chain(rules.iter().take(MOST_RULES).map(row)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; N] = std::array::from_fn(width);
-    lines.push(line(""));
-    for row in &rows {
-        let mut text = format!("{:<width$}", row[0], width = widths[0]);
-        for (cell, width) in row.iter().zip(widths).skip(1) {
-            text.push_str(&format!("  {cell:>width$}"));
+    fn of(&self, rates: &RuleRates) -> String {
+        match self {
+            Rate(what) => rate(rates.of(*what)),
+            DeniedShare => percent(rates.denied_share()),
+            Waiting => count(rates.waiting),
         }
-        lines.push(line(text));
     }
+}
+
+fn table<'a>(
+    lines: &mut Vec<Line>,
+    first: &str,
+    columns: impl Iterator<Item = &'a (&'static str, Cell)>,
+    rules: &[Rule<'_>],
+) {
+    let rules_shown = &rules[..rules.len().min(MOST_RULES)];
+    let names = rules_shown.iter().map(|(name, _)| shown(name));
+    let mut texts = column(first, names, |cell, width| format!("{cell:<width$}"));
+    for (head, cell) in columns {
+        let cells = rules_shown.iter().map(|(_, rates)| cell.of(rates));
+        let cells = column(head, cells, |cell, width| format!("  {cell:>width$}"));
+        texts.iter_mut().zip(cells).for_each(|(text, cell)| text.push_str(&cell));
+    }
+    lines.push(line(""));
+    lines.extend(texts.into_iter().map(line));
     if let Some(more @ 1..) = rules.len().checked_sub(MOST_RULES) {
         lines.push(line(format!("and {more} more")));
     }
+}
+
+/// The cells of a column under its head, each as wide as the widest.
+fn column(
+    head: &str,
+    cells: impl Iterator<Item = String>,
+    padded: impl Fn(&str, usize) -> String,
+) -> Vec<String> {
+    let cells: Vec<String> = [head.to_owned()].into_iter().chain(cells).collect();
+    let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+    cells.iter().map(|cell| padded(cell, width)).collect()
 }
