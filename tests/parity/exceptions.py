@@ -15,7 +15,11 @@ MISSING = {
     # Classes and types.
     **each("node", "package", "AsyncRateLimiter", "every call answers with a promise"),
     **each("c", "package", "AsyncRateLimiter", "there is no event loop that all programs share"),
-    **each("c", "package", "RateLimitLayer", "there is no interface of servers that all programs share"),
+    **each("c", "package", "RateLimitLayer RouteLimits", "there is no interface of servers that all programs share"),
+    **each("node", "package", "RouteLimits", "a function, `routeLimits`"),
+    **each("rust", "RouteLimits", "endpoint middleware", "what frameworks of Python take; a layer sees the response itself"),
+    **each("rust", "RouteLimits.new()", "options", "each is a method"),
+    **each("node", "RateLimitLayer.new()", "count on_decision on_denied skip", "they stand in the type MatchingHooks"),
     **each("python", "package", "Builder CheckOptions Request", "their fields are keyword arguments"),
     **each("python", "package", "ErrorKind", "each kind is a class of its own"),
     **each("python", "package", "HeaderStyle Source", "they are texts, which the annotations list"),
@@ -153,6 +157,12 @@ MISSING = {
     **each("c", "RateLimiter.reserve_request() required", "method path", "any field of a struct can be left out"),
 }
 
+# Of limits at routes in Rust.
+ROUTE_OPTIONS = (
+    "api_key cost count enabled forwarded_header headers key limit limits max_lease name no_address on_decision on_denied on_error peer "
+    "per_method shared skip template trusted_networks trusted_proxies user_id"
+)
+
 # No other language has it.
 ALONE = {
     # Classes, types and constants.
@@ -173,10 +183,11 @@ ALONE = {
     **each("rust", "package", "schema", "the tool prints the schema, and the site has it as a file"),
     **each("rust", "package", "CompositeKey", "elsewhere a key is an array of parts, or they are joined by a function"),
     **each("rust", "package", "RateLimit ResponseBody", "the service that the layer makes, and its answers, have to have names"),
-    **each("rust", "package", "OnError", "an enum; elsewhere a text"),
+    **each("rust", "package", "Count NoAddress OnError", "an enum; elsewhere a text"),
+    **each("rust", "package", "Limits RouteLimit RouteLimitLayer", "what a route states and the layer that it takes have to have names"),
     **each("rust", "package", "Result", "the short form that crates have"),
     **each("node", "package", "FastifyRateLimitOptions RateLimitOptions", "types of what are arguments elsewhere"),
-    **each("python", "package", "RATE_LIMIT RateLimitMixin RouteLimits SluicegateMiddleware", "what its frameworks take at their routes"),
+    **each("python", "package", "RATE_LIMIT RateLimitMixin SluicegateMiddleware", "what its frameworks take at their routes"),
     **each("python", "package", "FunctionLimits", "how Python decorates functions"),
     **each("python", "package", "AsyncRateLimitTransport RateLimitAdapter RateLimitTransport", "what its clients of HTTP take"),
     **each(
@@ -253,7 +264,8 @@ ALONE = {
     **each("node", "RateLimiter.reserve()", "signal", "as of a wait"),
     **each("node", "RateLimiter.reserve_all()", "signal", "as of a wait"),
     **each("python", "RateLimitLayer.new()", "app", "middleware is made around the application"),
-    **each("python", "RateLimitLayer.new()", "skip key cost rules on_denied on_decision count", "elsewhere limits at routes have them"),
+    **each("python", "RateLimitLayer.new()", "key cost rules", "elsewhere limits at routes have them"),
+    **each("rust", "RouteLimits.new()", ROUTE_OPTIONS, "elsewhere they are passed on as `options`"),
     **each("rust", "RateLimitLayer.new()", "peer", "tower does not say where the server keeps the address"),
     **each("node", "RateLimitLayer.new()", "log", "elsewhere there is one log for all libraries"),
     **each("c", "RateLimiter.match_request() required", "explain", "there are no default arguments"),

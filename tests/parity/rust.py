@@ -11,8 +11,8 @@ from surface import Parameters, Surface, word
 
 CRATE = "core/src"
 # Each option of these is a method, which belongs to what they build.
-BUILDERS = {"Builder", "RateLimitLayer"}
-BUILDING = {"build", "connect", "new"}
+BUILDERS = {"Builder", "RateLimitLayer", "RouteLimits"}
+BUILDING = {"build", "connect", "layer", "new"}
 # A builder opens, and headers are added one by one.
 RENAMED = {"builder": "open", "header": "headers", "is_retryable": "retryable"}
 # To explain is an option of matching.
@@ -28,6 +28,9 @@ BLOCK = re.compile(
 # Methods that both limiters have stand once.
 BOTH = re.compile(r"^both_limiters! \{", re.MULTILINE)
 LIMITERS = ("RateLimiter", "AsyncRateLimiter")
+# Options that both layers of tower have stand once.
+COMMON = re.compile(r"^macro_rules! common_options \{\n[^\n]*=> \{\n(.*?)^    \};", re.MULTILINE | re.DOTALL)
+IN_COMMON = re.compile(r"^    common_options!\([^)]*\);\n", re.MULTILINE)
 ITEM = r"(?:(?:async|const|enum|fn|static|struct|trait|type|union|unsafe) )+"
 
 
@@ -43,7 +46,8 @@ def surface(sources: Sources) -> Surface:
     found["Reservation"] |= found["Decision"] - {"headers"}
     for limiter in LIMITERS:
         found.add_method(limiter, "open", dict(crate.methods(limiter))["builder"] | crate.options("Builder"))
-    found.add_method("RateLimitLayer", "new", crate.options("RateLimitLayer"))
+    for layers in ("RateLimitLayer", "RouteLimits"):
+        found.add_method(layers, "new", crate.options(layers))
     return found
 
 
@@ -63,6 +67,9 @@ class Crate:
     def __init__(self, sources: Sources) -> None:
         paths = (path for path in sources.files(f"{CRATE}/**/*.rs") if not re.search(r"/(bin|bridge|cli|lab|tests)/", path))
         self.files = {path: visible(sources.read(path)) for path in paths}
+        common = "".join(COMMON.findall("".join(self.files.values())))
+        common = re.sub(r"^    ", "", common, flags=re.MULTILINE)
+        self.files = {path: IN_COMMON.sub(lambda _: common, text) for path, text in self.files.items()}
         self.found: dict[tuple[str, str], list[str]] = {}
         for text in self.files.values():
             # A type that is not public may have the name of one that is.
