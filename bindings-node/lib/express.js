@@ -12,6 +12,7 @@
  * @typedef {import('./types.js').RateLimitOptions<Request>} RateLimitOptions
  */
 
+const { setFields } = require('./grpc.js');
 const { judgeBy } = require('./middleware.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
@@ -40,7 +41,7 @@ function rateLimit(limiter, options) {
     let ruling;
     try {
       ruling = await judge(request, request, response, routeOf(request));
-      for (const [name, value] of Object.entries(ruling.headers)) response.setHeader(name, value);
+      setFields(ruling.headers, response, (name, value) => response.setHeader(name, value));
       if (ruling.answer) return void (await ruling.answer(response, next));
     } catch (error) {
       return next(error);

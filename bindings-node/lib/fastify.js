@@ -34,6 +34,7 @@
  */
 
 const { RateLimited, rateLimited } = require('./denial.js');
+const { setFields } = require('./grpc.js');
 const { judgeBy } = require('./middleware.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
@@ -65,7 +66,7 @@ const rateLimit = async (fastify, { limiter, ...options }) => {
     const { raw, originalUrl: target } = request;
     // `rewriteUrl` changes what is routed by.
     const ruling = await judge(request, raw, reply.raw, { judged: reply, target, otherTargets: [raw.url ?? target], ignoreCase }, report);
-    reply.headers(ruling.headers);
+    setFields(ruling.headers, reply.raw, (name, value) => reply.header(name, value));
     if (ruling.status === undefined) return;
     const payload = ruling.answer ? await ruling.answer(reply.code(ruling.status)) : ruling.body;
     if (payload !== undefined) reply.code(ruling.answer ? reply.statusCode : ruling.status).send(payload);

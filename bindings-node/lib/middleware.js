@@ -41,12 +41,13 @@ function judgeWith(limiter, given) {
   return async (request, raw, response, route, /** @type {{ log: Function, warn: Function }} */ { log, warn } = policy) => {
     if (matching.hooks.skip && (await matching.ask('skip', request))) return { headers: {} };
     const asked = await requestOf(request, raw, route, policy);
+    const contentType = contentTypeOf(raw);
     let held;
     try {
       held = await matching.decide(asked, request);
     } catch (error) {
-      if (error instanceof NoHeader) return invalid(error.message);
-      return undecided(error, policy, log);
+      if (error instanceof NoHeader) return invalid(error.message, contentType);
+      return undecided(error, policy, log, contentType);
     }
     if (held === undefined) return { headers: {} };
     request.rateLimit = held;
@@ -54,17 +55,22 @@ function judgeWith(limiter, given) {
       request.reservation = held;
       holdFor({ policy, isKept: (...answer) => isKept(matching.hooks, ...answer) }, held, raw, response, route.judged, { log, warn });
     }
-    return told(matching, held, request, policy);
+    return told(matching, held, request, policy, contentType);
   };
 }
 
-async function told(matching, decision, request, policy) {
+async function told(matching, decision, request, policy, contentType) {
   const { onDecision, onDenied } = matching.hooks;
   // It only looks.
   if (onDecision) await matching.ask('onDecision', request, decision).catch(policy.warn);
-  const ruling = decided(decision, policy);
+  const ruling = decided(decision, policy, onDenied ? undefined : contentType);
   if (ruling.status === undefined || !onDenied) return ruling;
   return { ...ruling, headers: untyped(ruling.headers), answer: (...more) => matching.ask('onDenied', request, decision, ...more) };
+}
+
+/** The type of a body: every call of gRPC is a POST. */
+function contentTypeOf({ method, headers }) {
+  return method === 'POST' ? headers['content-type'] : undefined;
 }
 
 /** @param {RateLimitOptions<unknown>} options */

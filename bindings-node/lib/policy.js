@@ -88,31 +88,34 @@ function sayShadow(decision) {
   debug('a rule in shadow would deny this request: %s', parts.filter((part) => part.shadowDenied).map((part) => part.rule).join(', '));
 }
 
-/** The headers for the answer of the application, or the answer to a request that is denied. */
-function decided(decision, { style }) {
+/**
+ * The headers for the answer of the application, or the answer to a request that is denied. With the type of a body that is
+ * gRPC's, here and below, the answer is a status of gRPC.
+ */
+function decided(decision, { style }, contentType) {
   sayShadow(decision);
   if (decision.allowed) return { headers: headers(decision, style) };
-  return answer(native.answerDenied(decision, decision.parts, style));
+  return answer(native.answerDenied(decision, decision.parts, style, contentType));
 }
 
 /** Likewise if the limiter answered with an error. */
-function undecided(error, { onError }, log) {
+function undecided(error, { onError }, log, contentType) {
   if (!(error instanceof SluicegateError)) throw error;
   // A function of the application answered a value of the wrong type.
   if (error instanceof WrongTypeError) throw error;
   // The application names a rule that there is not, or not any more.
   if (error.code === 'UnknownRule' || error.code === 'InvalidRule') throw error;
   // Whatever is wrong with a request was sent by its client.
-  if (error.code === 'InvalidArgument') return invalid(error.message);
+  if (error.code === 'InvalidArgument') return invalid(error.message, contentType);
   if (onError === 'throw') throw error;
   log(error);
   if (onError === 'admit') return { headers: {} };
-  return answer(native.answerUndecided());
+  return answer(native.answerUndecided(contentType));
 }
 
 /** The answer to a request that makes no sense. */
-function invalid(message) {
-  return answer(native.answerInvalid(message));
+function invalid(message, contentType) {
+  return answer(native.answerInvalid(message, contentType));
 }
 
 /** The headers of a denial for an answer of the application's own, which states its type itself. */
@@ -120,9 +123,9 @@ function untyped(headers) {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'content-type'));
 }
 
-/** Problem details (RFC 9457), which are for one client, and for now. */
+/** Problem details (RFC 9457), or a status of gRPC. */
 function answer({ status, headers, body }) {
-  return { status, headers: { 'Cache-Control': 'no-store', ...Object.fromEntries(headers) }, body };
+  return { status, headers: Object.fromEntries(headers), body };
 }
 
 module.exports = { POLICY, clientOf, decided, finder, invalid, policyOf, undecided, untyped };

@@ -43,14 +43,14 @@ pub(crate) fn headers(
     Either::A(pairs(whole(&decision, &parts).headers(style)))
 }
 
-/// A complete HTTP response of middleware: problem details (RFC 9457).
+/// A complete HTTP response of middleware: problem details (RFC 9457), or a status of gRPC.
 #[napi(object, object_from_js = false)]
 pub(crate) struct Problem {
     /// The status.
     pub status: u16,
     /// Pairs of a name and a value.
     pub headers: Vec<Vec<String>>,
-    /// JSON.
+    /// JSON; to gRPC empty.
     pub body: String,
 }
 
@@ -60,21 +60,22 @@ pub(crate) fn answer_denied(
     decision: DecisionFields,
     parts: Vec<DecisionFields>,
     style: String,
+    content_type: Option<String>,
 ) -> napi::Result<Problem> {
     let style = style.parse().map_err(|error: sluicegate::Error| Error::from_reason(error.message()))?;
-    Ok(bridge::Problem::denied(&whole(&decision, &parts), style).into())
+    Ok(Problem::to(bridge::Problem::denied(&whole(&decision, &parts), style), content_type))
 }
 
 /// To an invalid request: 400.
 #[napi(catch_unwind)]
-pub(crate) fn answer_invalid(message: String) -> Problem {
-    bridge::Problem::invalid(&message).into()
+pub(crate) fn answer_invalid(message: String, content_type: Option<String>) -> Problem {
+    Problem::to(bridge::Problem::invalid(&message), content_type)
 }
 
 /// When the limiter could not decide and middleware fails closed: 503.
 #[napi(catch_unwind)]
-pub(crate) fn answer_undecided() -> Problem {
-    bridge::Problem::undecided().into()
+pub(crate) fn answer_undecided(content_type: Option<String>) -> Problem {
+    Problem::to(bridge::Problem::undecided(), content_type)
 }
 
 /// The address of the client behind trusted proxies, of which the number or the networks are given: by the lines of the header
@@ -110,9 +111,10 @@ pub(crate) fn is_header_name(name: String) -> bool {
     bridge::is_header_name(&name)
 }
 
-impl From<bridge::Problem> for Problem {
-    fn from(problem: bridge::Problem) -> Self {
-        let bridge::Problem { status, headers, body, .. } = problem;
+impl Problem {
+    /// The response to a request with this `Content-Type`.
+    fn to(problem: bridge::Problem, content_type: Option<String>) -> Self {
+        let bridge::Problem { status, headers, body, .. } = problem.for_content_type(content_type.as_deref());
         Self { status, headers: pairs(headers), body }
     }
 }

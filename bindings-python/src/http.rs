@@ -71,7 +71,7 @@ pub(crate) fn is_header_name(name: &str) -> bool {
     bridge::is_header_name(name)
 }
 
-/// A complete HTTP response of middleware: problem details (RFC 9457).
+/// A complete HTTP response of middleware: problem details (RFC 9457), or a status of gRPC.
 #[pyclass(module = "sluicegate._native", frozen)]
 pub(crate) struct Problem(bridge::Problem);
 
@@ -94,6 +94,11 @@ impl Problem {
     #[staticmethod]
     fn undecided() -> Self {
         Self(bridge::Problem::undecided())
+    }
+
+    /// The same for a request with this `Content-Type`: to gRPC a status of its own, with 200.
+    fn for_content_type(&self, content_type: Option<&str>) -> Self {
+        Self(self.0.clone().for_content_type(content_type))
     }
 
     #[getter]

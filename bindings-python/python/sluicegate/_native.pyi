@@ -836,7 +836,7 @@ class LabReport:
 
 @final
 class Problem:
-    """A complete HTTP response of middleware: problem details (RFC 9457)."""
+    """A complete HTTP response of middleware: problem details (RFC 9457), or a status of gRPC."""
 
     @staticmethod
     def denied(decision: Decision, headers: str) -> Problem:
@@ -849,6 +849,9 @@ class Problem:
     @staticmethod
     def undecided() -> Problem:
         """When the limiter could not decide and middleware fails closed: 503."""
+
+    def for_content_type(self, content_type: str | None) -> Problem:
+        """The same for a request with this `Content-Type`: to gRPC a status of its own, with 200."""
 
     @property
     def status(self) -> int: ...

@@ -29,6 +29,8 @@ _Send = Callable[[Message], Awaitable[None]]
 _App = Callable[[Scope, _Receive, _Send], Awaitable[None]]
 # Messages that have the headers of an answer.
 _BEGINNINGS = ("http.response.start", "websocket.accept", "websocket.http.response.start")
+# What begins an answer to gRPC: all else that is said to its clients ends it.
+_LEADING = ("Content-Type", "Cache-Control")
 # Why a WebSocket is closed.
 _POLICY_VIOLATION = 1008
 _Find = Callable[[Scope], str | None | Awaitable[str | None]]
@@ -258,7 +260,28 @@ async def _refuse(denial: Denial, scope: Scope, receive: _Receive, send: _Send) 
     if denial.answer is not None:
         await denial.answer(scope, receive, _with_headers(send, _encoded(denial.headers), is_own=True))
         return
-    problem = denial.problem
+    problem = denial.problem.for_content_type(_content_type(scope))
     response = "websocket.http.response" if is_websocket else "http.response"
-    await send({"type": f"{response}.start", "status": problem.status, "headers": _encoded(fields(problem))})
+    headers, trailers = _split(fields(problem), scope)
+    start = {"type": f"{response}.start", "status": problem.status, "headers": _encoded(headers)}
+    await send({**start, "trailers": True} if trailers else start)
     await send({"type": f"{response}.body", "body": b"" if scope.get("method") == "HEAD" else problem.body})
+    if trailers:
+        await send({"type": "http.response.trailers", "headers": _encoded(trailers), "more_trailers": False})
+
+
+def _content_type(scope: Scope) -> str | None:
+    """That of a body: every call of gRPC is a POST."""
+    if scope.get("method") != "POST":
+        return None
+    values = [value for name, value in scope["headers"] if name.lower() == b"content-type"]
+    return text(values[0]) if values else None
+
+
+def _split(headers: Headers, scope: Scope) -> tuple[Headers, Headers]:
+    """What clients of gRPC read at the end of an answer goes there, where a server can send it: in HTTP/2."""
+    is_grpc = any(name == "grpc-status" for name, _ in headers)
+    if not is_grpc or "http.response.trailers" not in (scope.get("extensions") or {}):
+        return headers, []
+    leading = [header for header in headers if header[0] in _LEADING]
+    return leading, [header for header in headers if header[0] not in (*_LEADING, "Content-Length")]

@@ -12,7 +12,7 @@ const UNAVAILABLE: u8 = 14;
 
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 impl Problem {
-    /// This answer, for a request with this `Content-Type`: where that is gRPC's, a status of gRPC with 200 and without a body (what
+    /// This answer, for a POST with this `Content-Type`: where that is gRPC's, a status of gRPC with 200 and without a body (what
     /// the protocol calls trailers-only), or else problem details. The headers of the decision are metadata.
     pub fn for_content_type(self, content_type: Option<&str>) -> Self {
         let Some(answered) = content_type.and_then(answered_type) else { return self };
