@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import clients
+import stalls
 from faults import Kind
 from history import Fault, History, now
 from limits import LANES
@@ -42,7 +43,7 @@ class Servers(Protocol):
 
 def played(servers: Servers, kinds: Sequence[Kind], names: list[str], seconds: float) -> History:
     """What the clients were told while each fault lasted for so many seconds."""
-    with clients.started(servers.url, names, LANES, servers.environment) as using:
+    with clients.started(servers.url, names, LANES, servers.environment) as using, stalls.noted(using.history.stalls):
         assert using.wait_until_served(now(), PATIENCE), "the clients did not begin"
         for kind in kinds:
             servers.repair()

@@ -61,6 +61,14 @@ class Lane:
     timeout_us: int = 0
 
 
+@dataclass(frozen=True)
+class Stall:
+    """A process that had nothing to wait for was kept waiting by the machine since then, so long."""
+
+    at: int
+    us: int
+
+
 @dataclass
 class History:
     """Everything that the clients said, each call by call."""
@@ -70,6 +78,10 @@ class History:
     # How many calls each client says that each of its lanes made; without those that never said so.
     counts: dict[str, list[int]] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
+    stalls: list[Stall] = field(default_factory=list)
+
+    def longest_stall(self, start: int, end: int) -> int:
+        return max((stall.us for stall in self.stalls if start <= stall.at + stall.us and stall.at <= end), default=0)
 
     def of(self, rule: str) -> list[Call]:
         numbers = {number for number, lane in enumerate(self.lanes) if lane.rule == rule}

@@ -12,8 +12,8 @@ from history import Call, Fault, History
 from limits import WHOLE
 
 HEAD = """\
-| servers | fault | longest call, timeout 0.4 s | longest call, default | errors | `error`: over the limit | `local`: over the limit | back after |
-|---|---|---|---|---|---|---|---|"""
+| servers | fault | longest call, timeout 0.4 s | longest call, default | errors | `error`: over the limit | `local`: over the limit | back after | the machine |
+|---|---|---|---|---|---|---|---|---|"""
 
 
 @dataclass
@@ -34,6 +34,7 @@ class Row:
     longest_short: int
     longest: int
     back: int
+    stall: int
     strict: Over
     local: Over
     errors: Counter[str] = field(default_factory=Counter)
@@ -46,6 +47,7 @@ class Row:
             max(self.longest_short, other.longest_short),
             max(self.longest, other.longest),
             max(self.back, other.back),
+            max(self.stall, other.stall),
             max(self.strict, other.strict, key=lambda over: over.measured),
             max(self.local, other.local, key=lambda over: over.measured),
             self.errors | other.errors,
@@ -54,7 +56,7 @@ class Row:
     def __str__(self) -> str:
         errors = ", ".join(f"{count} {kind}" for kind, count in self.errors.most_common()) or "none"
         times = [f"{time / 1000:.0f} ms" for time in (self.longest_short, self.longest)]
-        cells = [self.servers, self.fault, *times, errors, self.strict, self.local, f"{self.back / 1000:.0f} ms"]
+        cells = [self.servers, self.fault, *times, errors, self.strict, self.local, f"{self.back / 1000:.0f} ms", f"{self.stall / 1000:.0f} ms"]
         return f"| {' | '.join(map(str, cells))} |"
 
 
@@ -64,7 +66,8 @@ def rows(servers: str, history: History) -> Iterable[Row]:
         own, default = ([call for call in calls if bool(history.lanes[call.lane].timeout_us) is given] for given in (True, False))
         strict, local = (over(checker.during(history.of(rule), start, end), fault) for rule in ("strict", "local"))
         errors = Counter(call.word for call in calls if call.allowed is None)
-        yield Row(servers, fault.name, longest(own), longest(default), checker.recovery(history, fault) or 0, strict, local, errors)
+        times = [longest(own), longest(default), checker.recovery(history, fault) or 0, history.longest_stall(fault.began, fault.settled)]
+        yield Row(servers, fault.name, *times, strict, local, errors)
 
 
 def longest(calls: list[Call]) -> int:

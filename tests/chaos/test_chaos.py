@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import unittest
 from collections.abc import Callable
@@ -27,11 +28,14 @@ by_night = unittest.skipUnless(BY_NIGHT, "by night")
 PAGE = Path(__file__).resolve().parents[2] / "docs/operations/chaos.md"
 MEASURED = re.compile(r"(<!-- measured -->\n).*(<!-- end -->\n)", re.S)
 # Of the time that a machine with far more work than processors may add. What hangs takes longer.
-LATE_US, BACK_US = 10_000_000, 30_000_000
+LATE_US, BACK_US = (3_000_000, 15_000_000) if BY_NIGHT else (10_000_000, 30_000_000)
 LANGUAGES = ["Python", "Node", "C", "Rust", *(["asyncio"] if BY_NIGHT else [])]
 # How long a fault lasts that does not end by itself.
 SECONDS = 3.0 if BY_NIGHT else 1.5
 ROUNDS = 3 if BY_NIGHT else 1
+
+# Told to end, it ends the servers and clients first.
+signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 class Chaos(unittest.TestCase):
