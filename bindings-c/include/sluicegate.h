@@ -25,8 +25,8 @@
  *            by itself. Do not fork while another thread is in a call on "memory://", where parent and
  *            child have separate counts; with a server you may.
  * Time       Microseconds, everywhere.
- * Log        Warnings, for example about refused rules, go where sluicegate_set_log says, or else to
- *            standard error, unless the environment variable SLUICEGATE_LOG is "off".
+ * Log        Events, for example that rules were refused, go where sluicegate_set_log says, or else, if
+ *            they are warnings, to standard error, unless the environment variable SLUICEGATE_LOG is "off".
  * Versions   Options and requests begin with their size, and get new fields at their end. Decisions and
  *            rules have reserved fields; a match gets new fields at its end. Numbers and everything else
  *            stay the same as long as the library is libsluicegate.so.0.
@@ -213,9 +213,13 @@ typedef struct {
     uint32_t top_denied;
 } sluicegate_options;
 
-/// Receives a warning, a text of one line that lives until it returns; `context` is what came with it. Any thread may call
-/// it, and several at once. It has to return: neither by longjmp nor by an exception; and it must not free a limiter.
-typedef void (*sluicegate_log_callback)(void *context, const char *message);
+/// Receives an event: whether it is a warning, its name, such as `breaker_open` (`warning` for those without), and a text of one
+/// line; both texts live until it returns. `context` is what came with it. Any thread may call it, and several at once. It
+/// has to return: neither by longjmp nor by an exception; and it must not call functions of this library.
+typedef void (*sluicegate_log_callback)(void *context,
+                                        bool is_warning,
+                                        const char *event,
+                                        const char *message);
 
 /// Receives a name and its value, which both live until it returns; `context` is what came with
 /// it. It has to return: neither by longjmp nor by an exception.
@@ -494,9 +498,9 @@ sluicegate_status sluicegate_limiter_close(const sluicegate_limiter *limiter,
 /// Closes and frees a limiter that no other thread is using. NULL is fine.
 void sluicegate_limiter_free(sluicegate_limiter *limiter);
 
-/// Sets where the warnings of all limiters go, such as of rules that were refused while they are followed: to `callback`,
-/// with `context`, or if that is NULL to standard error, unless the environment variable SLUICEGATE_LOG is "off". A call
-/// of an earlier callback may still be under way when this returns.
+/// Sets where the events of all limiters go, such as that rules were refused while they are followed: to `callback`, with
+/// `context`, or if that is NULL the warnings among them to standard error, unless the environment variable SLUICEGATE_LOG
+/// is "off". A call of an earlier callback may still be under way when this returns.
 void sluicegate_set_log(sluicegate_log_callback callback,
                         void *context);
 

@@ -19,9 +19,17 @@ impl Argument<'_> for PairCallback {
     }
 }
 
-/// Receives a warning, a text of one line that lives until it returns; `context` is what came with it. Any thread may call
-/// it, and several at once. It has to return: neither by longjmp nor by an exception; and it must not free a limiter.
-pub type LogCallback = Option<unsafe extern "C" fn(context: *mut c_void, message: *const c_char)>;
+/// Receives an event: whether it is a warning, its name, such as `breaker_open` (`warning` for those without), and a text of one
+/// line; both texts live until it returns. `context` is what came with it. Any thread may call it, and several at once. It
+/// has to return: neither by longjmp nor by an exception; and it must not call functions of this library.
+pub type LogCallback = Option<
+    unsafe extern "C" fn(
+        context: *mut c_void,
+        is_warning: bool,
+        event: *const c_char,
+        message: *const c_char,
+    ),
+>;
 
 /// Does some work; `context` is what came with it. It has to return: neither by longjmp nor by an exception.
 pub type WorkCallback = Option<unsafe extern "C" fn(context: *mut c_void)>;

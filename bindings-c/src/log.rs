@@ -1,4 +1,4 @@
-//! Warnings, such as of rules that were refused while they are followed.
+//! Events, such as that rules were refused while they are followed.
 
 use std::ffi::c_void;
 use std::sync::Once;
@@ -31,9 +31,9 @@ pub(crate) fn ensure_log() {
 }
 
 export! {
-    /// Sets where the warnings of all limiters go, such as of rules that were refused while they are followed: to `callback`,
-    /// with `context`, or if that is NULL to standard error, unless the environment variable SLUICEGATE_LOG is "off". A call
-    /// of an earlier callback may still be under way when this returns.
+    /// Sets where the events of all limiters go, such as that rules were refused while they are followed: to `callback`, with
+    /// `context`, or if that is NULL the warnings among them to standard error, unless the environment variable SLUICEGATE_LOG
+    /// is "off". A call of an earlier callback may still be under way when this returns.
     fn sluicegate_set_log(callback: LogCallback, context: *mut c_void) -> () {
         STANDARD_ERROR.call_once(|| ());
         match callback {
@@ -45,10 +45,10 @@ export! {
 
 fn sink(callback: LogCallback, context: *mut c_void) -> sluicegate::bridge::LogSink {
     let context = Context(context);
-    Box::new(move |message| {
+    Box::new(move |line| {
         let Some(callback) = callback else { return };
-        let message = terminated(message);
-        // SAFETY: the text ends with NUL; that any thread may call it is stated in the header.
-        unsafe { callback(context.pointer(), message.as_ptr()) }
+        let (event, message) = (terminated(&line.event), terminated(&line.message));
+        // SAFETY: the texts end with NUL; that any thread may call it is stated in the header.
+        unsafe { callback(context.pointer(), line.is_warning, event.as_ptr(), message.as_ptr()) }
     })
 }

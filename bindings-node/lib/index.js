@@ -357,6 +357,8 @@
 
 /** @typedef {import('./table.js').ConnectOptions} ConnectOptions */
 
+/** @typedef {import('./events.js').LimiterEvent} LimiterEvent */
+
 /**
  * What went wrong.
  *
@@ -374,8 +376,9 @@
 const { addressKey } = require('./address.js');
 const { ManualClock } = require('./clock.js');
 const { SluicegateError, WrongTypeError } = require('./error.js');
+const { events } = require('./events.js');
 const { headers } = require('./headers.js');
 const { RateLimiter } = require('./limiter.js');
 const { Reservation } = require('./reservation.js');
 
-module.exports = { ManualClock, RateLimiter, Reservation, SluicegateError, WrongTypeError, addressKey, headers };
+module.exports = { ManualClock, RateLimiter, Reservation, SluicegateError, WrongTypeError, addressKey, events, headers };

@@ -629,6 +629,7 @@ export type Rule = {
     window_start?: "aligned" | "first_request";
 };
 export type ConnectOptions = import("./table.js").ConnectOptions;
+export type LimiterEvent = import("./events.js").LimiterEvent;
 /**
  * What went wrong.
  *
@@ -647,8 +648,9 @@ import { Reservation } from "./reservation.js";
 import { SluicegateError } from "./error.js";
 import { WrongTypeError } from "./error.js";
 import { addressKey } from "./address.js";
+import { events } from "./events.js";
 import { headers } from "./headers.js";
 import type { DecisionFields } from './types.js';
 import type { Subject } from './types.js';
 import type { Verdict } from './types.js';
-export { ManualClock, RateLimiter, Reservation, SluicegateError, WrongTypeError, addressKey, headers };
+export { ManualClock, RateLimiter, Reservation, SluicegateError, WrongTypeError, addressKey, events, headers };

@@ -1,14 +1,19 @@
-//! The library's warnings, such as of rules that were refused while they are followed, for Python's `logging`.
+//! The library's events, such as that rules were refused while they are followed, for Python's `logging`.
 
 use std::time::Duration;
 
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use sluicegate::bridge::{end_background_log, log_in_background};
+use pyo3::types::PyDict;
+use sluicegate::bridge::{LogLine, end_background_log, log_in_background};
 
 /// What is not written in this time after the program's end is lost.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Levels of `logging`.
+const WARNING: u8 = 30;
+const INFO: u8 = 20;
 
 static LOGGER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -27,18 +32,27 @@ pub(crate) fn begin(py: Python<'_>) -> PyResult<()> {
 
 /// Logs from now on.
 pub(crate) fn resume() {
-    log_in_background(warn);
+    log_in_background(write);
 }
 
-fn warn(message: &str) {
+/// By its level, with the name of the event as an attribute of the record.
+fn write(line: &LogLine) {
     // Not while the interpreter ends.
     Python::try_attach(|py| {
         let Some(logger) = LOGGER.get(py) else { return };
         let logger = logger.bind(py);
-        if let Err(error) = logger.call_method1(intern!(py, "warning"), ("%s", message)) {
+        if let Err(error) = log(logger, line) {
             error.write_unraisable(py, Some(logger));
         }
     });
+}
+
+fn log(logger: &Bound<'_, PyAny>, line: &LogLine) -> PyResult<()> {
+    let (py, extra, named) = (logger.py(), PyDict::new(logger.py()), PyDict::new(logger.py()));
+    extra.set_item(intern!(py, "event"), &line.event)?;
+    named.set_item(intern!(py, "extra"), extra)?;
+    let level = if line.is_warning { WARNING } else { INFO };
+    logger.call_method(intern!(py, "log"), (level, "%s", &line.message), Some(&named)).map(drop)
 }
 
 #[pyfunction]

@@ -54,6 +54,7 @@ mod catalog;
 mod cells;
 mod decision;
 mod error;
+mod events;
 #[cfg(test)]
 mod fuzz;
 mod http;

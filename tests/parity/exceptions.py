@@ -65,7 +65,7 @@ MISSING = {
     **each("rust", "RateLimiter.while_renewed()", "context", "work is a closure"),
     **each("rust", "package", "LogCallback set_log", "warnings go to the crate `log`"),
     **each("python", "package", "LogCallback set_log", "warnings go to `logging`"),
-    **each("node", "package", "LogCallback set_log", "warnings go to standard error"),
+    **each("node", "package", "LogCallback set_log", "who listens to events is told"),
     **each(
         "c",
         "package",
@@ -200,6 +200,7 @@ ALONE = {
     **each("python", "package", "AsyncSluicegateStorage SluicegateStorage", "what the package limits takes, which only Python has"),
     **each("node", "package", "FastifyRouteLimits FastifyRouteOptions route_limits", "what its frameworks take at their routes"),
     **each("node", "package", "RateLimitException RateLimitGuard RateLimitModule RateLimitModuleOptions rate_limit", "what NestJS takes"),
+    **each("node", "package", "LimiterEvent events", "Rust and Python have logs for all libraries, C a callback"),
     **each("node", "package", "LimitedFetchOptions limited_fetch", "what paces outgoing calls, of which languages have libraries of their own"),
     **each("node", "package", "TrpcCall TrpcContext TrpcLimited TrpcResult", "types of what tRPC takes"),
     **each("node", "package", "NestArguments NestDenied NestRequest NestRouteOptions", "types of what NestJS takes"),

@@ -50,7 +50,7 @@ class Packages(Noticed):
         for beginning in ("pub fn", "pub const fn", "pub async unsafe fn"):
             self.assert_noticed("core/src/lib.rs", "mod sequence;\n", f"{beginning} added() {{}}\n", "package")
         self.assert_noticed(f"{PYTHON}/__init__.py", "    WrongTypeError,\n)\n", "def added(): ...\n", "package")
-        types = "export { ManualClock, RateLimiter, Reservation, SluicegateError, WrongTypeError, addressKey, headers };\n"
+        types = "export { ManualClock, RateLimiter, Reservation, SluicegateError, WrongTypeError, addressKey, events, headers };\n"
         self.assert_noticed(f"{NODE}/index.d.ts", types, "export function added(): void;\n", "package")
         self.assert_noticed(C, "const char *sluicegate_version(void);\n", "int sluicegate_added(void);\n", "package")
 

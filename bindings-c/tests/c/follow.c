@@ -83,9 +83,13 @@ static void remember(void *context, const char *name, const char *reason) {
     snprintf((char *)context, SLUICEGATE_MESSAGE_SIZE, "%s: %s", name, reason);
 }
 
-static void note(void *context, const char *message) {
-    if (context == &warnings && strncmp(message, "rules refused: ", 15) == 0 && strstr(message, unit))
+static atomic_uint changes;
+
+static void note(void *context, bool is_warning, const char *event, const char *message) {
+    if (context == &warnings && is_warning && strcmp(event, "rules_refused") == 0 && strstr(message, unit))
         warnings++;
+    if (!is_warning && strcmp(event, "rules_changed") == 0)
+        changes++;
 }
 
 static bool is_warned_of(unsigned count) {
@@ -99,7 +103,7 @@ static void what_is_refused_changes_nothing(void) {
     sluicegate_rules rules = state();
     EXPECT(rules.refused == 0 && rules.reachable && !rules.cached && rules.last_error[0] == '\0');
     EXPECT(system(spoil) == 0);
-    EXPECT(is_seen(2, 1) && is_warned_of(1));
+    EXPECT(is_seen(2, 1) && is_warned_of(1) && changes == 1);
     EXPECT_OK(sluicegate_rules_status(limiter, &rules, remember, refused, error));
     EXPECT(rules.refused == 1 && rules.updates == 2 && rules.count == 1 && rules.reachable);
     EXPECT(strncmp(refused, unit, strlen(unit)) == 0 && strstr(rules.last_error, unit));

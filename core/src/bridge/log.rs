@@ -9,14 +9,15 @@ use ::log::{LevelFilter, Log, Metadata, Record};
 use arc_swap::ArcSwapOption;
 use once_cell::race::OnceBox;
 
+use super::line::LogLine;
 use super::outbox::Outbox;
 use crate::sync::fork::PerProcess;
 
 /// What silences standard error.
 const VARIABLE: &str = "SLUICEGATE_LOG";
 
-/// What the host has for warnings. It is called on the thread that warns, so on any.
-pub type LogSink = Box<dyn Fn(&str) + Send + Sync>;
+/// What the host has for events. It is called on the thread that tells of one, so on any.
+pub type LogSink = Box<dyn Fn(&LogLine) + Send + Sync>;
 
 /// Where warnings go instead of to standard error.
 static SINK: ArcSwapOption<LogSink> = ArcSwapOption::const_empty();
@@ -35,39 +36,40 @@ impl Log for HostLog {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let message = record.args().to_string();
+        let line = LogLine::of(record);
         match &*SINK.load() {
-            Some(sink) => sink(&message),
-            None => to_stderr(&message),
+            Some(sink) => sink(&line),
+            None => to_stderr(&line),
         }
     }
 
     fn flush(&self) {}
 }
 
-fn to_stderr(message: &str) {
-    if env::var_os(VARIABLE).is_none_or(|wish| wish != "off") {
+/// Writes a warning.
+fn to_stderr(line: &LogLine) {
+    if line.is_warning && env::var_os(VARIABLE).is_none_or(|wish| wish != "off") {
         // At once, as other processes may write there too. Where nothing can be written, nobody reads.
-        let _ = stderr().write_all(format!("sluicegate: {message}\n").as_bytes());
+        let _ = stderr().write_all(format!("sluicegate: {}\n", line.message).as_bytes());
     }
 }
 
-/// Hands warnings, such as those of rules that were refused, to the host. Without a sink they are written to standard error,
-/// unless the environment variable `SLUICEGATE_LOG` is `off`. Has no effect where the host has a logger of Rust's.
+/// Hands events, such as that rules were refused, to the host. Without a sink, warnings among them are written to standard
+/// error, unless the environment variable `SLUICEGATE_LOG` is `off`. Has no effect where the host has a logger of Rust's.
 pub fn log_to(sink: Option<LogSink>) {
     if ::log::set_logger(&HostLog).is_ok() {
-        ::log::set_max_level(LevelFilter::Warn);
+        ::log::set_max_level(LevelFilter::Info);
     }
     SINK.store(sink.map(Arc::new));
 }
 
 /// The same with a function that may wait for what the thread holds that warns, such as the lock of an interpreter: a thread
 /// of its own calls it, which ends when there is nothing to write.
-pub fn log_in_background(write: fn(&str)) {
+pub fn log_in_background(write: fn(&LogLine)) {
     OUTBOX.get_or_init(|| Box::new(PerProcess::new(Arc::new(Outbox::new(write)))));
-    log_to(Some(Box::new(|message| {
-        if !outbox().is_some_and(|outbox| outbox.put(message)) {
-            to_stderr(message);
+    log_to(Some(Box::new(|line| {
+        if !outbox().is_some_and(|outbox| outbox.put(line)) {
+            to_stderr(line);
         }
     })));
 }

@@ -13,6 +13,7 @@
 //!    are found on its own thread.
 
 mod blocking;
+mod line;
 mod log;
 mod message;
 mod outbox;
@@ -36,6 +37,7 @@ use crate::request::Check;
 use crate::sync::fork::generation;
 use crate::time::clock::LATEST;
 pub use blocking::{change_key_record, decide, end, is_in_memory, reserve_sleeping, wait_sleeping};
+pub use line::LogLine;
 pub use log::{LogSink, end_background_log, log_in_background, log_to};
 use message::answer;
 pub use message::{

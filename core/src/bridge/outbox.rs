@@ -5,11 +5,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::line::LogLine;
+
 /// More messages than this do not wait to be written; further ones are dropped.
 const MOST: usize = 1000;
 
 pub(super) struct Outbox {
-    write: fn(&str),
+    write: fn(&LogLine),
     state: Mutex<State>,
     /// Signalled when the writer ends.
     ended: Condvar,
@@ -17,13 +19,13 @@ pub(super) struct Outbox {
 
 #[derive(Default)]
 struct State {
-    messages: VecDeque<String>,
+    messages: VecDeque<LogLine>,
     has_writer: bool,
     is_closed: bool,
 }
 
 impl Outbox {
-    pub(super) fn new(write: fn(&str)) -> Self {
+    pub(super) fn new(write: fn(&LogLine)) -> Self {
         Self { write, state: Mutex::default(), ended: Condvar::new() }
     }
 
@@ -33,13 +35,13 @@ impl Outbox {
     }
 
     /// Has a message written; `false` if nothing is written any more.
-    pub(super) fn put(self: &Arc<Self>, message: &str) -> bool {
+    pub(super) fn put(self: &Arc<Self>, message: &LogLine) -> bool {
         let mut state = self.lock();
         if state.is_closed {
             return false;
         }
         if state.messages.len() < MOST {
-            state.messages.push_back(message.to_owned());
+            state.messages.push_back(message.clone());
         }
         if !state.has_writer {
             let writer = Arc::clone(self);
@@ -55,7 +57,7 @@ impl Outbox {
         }
     }
 
-    fn next(&self) -> Option<String> {
+    fn next(&self) -> Option<LogLine> {
         let mut state = self.lock();
         let message = state.messages.pop_front();
         if message.is_none() {
@@ -84,17 +86,21 @@ mod tests {
 
     static WRITTEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-    fn write(message: &str) {
-        WRITTEN.lock().unwrap().push(message.to_owned());
+    fn write(line: &LogLine) {
+        WRITTEN.lock().unwrap().push(line.message.clone());
+    }
+
+    fn line(message: &str) -> LogLine {
+        LogLine { is_warning: true, event: "warning".to_owned(), message: message.to_owned() }
     }
 
     #[test]
     fn messages_are_written_in_their_order_until_it_is_closed() {
         let outbox = Arc::new(Outbox::new(write));
         let messages: Vec<_> = (0..100).map(|number| number.to_string()).collect();
-        assert!(messages.iter().all(|message| outbox.put(message)));
+        assert!(messages.iter().all(|message| outbox.put(&line(message))));
         outbox.close(Duration::from_secs(10));
         assert_eq!(*WRITTEN.lock().unwrap(), messages);
-        assert!(!outbox.put("late") && outbox.empty().lock().messages.is_empty());
+        assert!(!outbox.put(&line("late")) && outbox.empty().lock().messages.is_empty());
     }
 }

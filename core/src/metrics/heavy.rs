@@ -48,12 +48,12 @@ impl HeavyKeys {
 
     /// Those denied most, the most first.
     pub(super) fn heaviest(&self) -> Vec<DeniedKey> {
-        let denied = |(key, count): (&Box<str>, &Count)| DeniedKey {
+        let told = self.counts.iter().map(|(key, Count { denied, overstated })| DeniedKey {
             key: key.to_string(),
-            denied: count.denied,
-            overstated: count.overstated,
-        };
-        let mut keys: Vec<_> = self.counts.iter().map(denied).collect();
+            denied: *denied,
+            overstated: *overstated,
+        });
+        let mut keys: Vec<_> = told.collect();
         keys.sort_by(|a, b| b.denied.cmp(&a.denied).then_with(|| a.key.cmp(&b.key)));
         keys.truncate(self.told);
         keys

@@ -13,6 +13,7 @@ use super::status::{Refusal, RulesStatus};
 use super::{cache, lost};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
+use crate::events::event;
 use crate::rules::Rules;
 use crate::sync::lock::Mutex;
 use crate::text::printable::printable;
@@ -98,7 +99,7 @@ impl Updates {
         state.first(Err(Error::new(ErrorKind::Connection, &*what)));
         drop(state);
         if is_news {
-            log::warn!("{what}; what was read before stays in force");
+            event!(Warn, rules_unreachable, "{what}; what was read before stays in force");
         }
     }
 
@@ -121,13 +122,13 @@ impl Updates {
         let unusable = self.unusable(&book);
         // Where nothing was ever good, who opens the source gets that as an error.
         for what in refused.iter().filter(|_| unusable.is_none()) {
-            log::warn!("rules refused: {what}");
+            event!(Warn, rules_refused, "rules refused: {what}");
         }
         if let Some(what) = uncopied {
-            log::warn!("{what}");
+            event!(Warn, rules_uncopied, "{what}");
         }
         for what in lost::warnings(&before, &self.current.load()) {
-            log::warn!("rules: {}: {what}", self.name);
+            event!(Warn, rules_lost, "rules: {}: {what}", self.name);
         }
         self.state.lock().first(unusable.map_or(Ok(()), Err));
     }
@@ -151,6 +152,16 @@ impl Updates {
 
     /// Puts rules in force, and returns why the copy of them cannot be written.
     fn publish(&self, state: &mut State, catalog: Catalog, book: &Book) -> Option<String> {
+        // The first rules are no change.
+        if state.updates > 0 {
+            let (count, version) = (catalog.rules().iter().count(), catalog.rules().version());
+            event!(
+                Info,
+                rules_changed,
+                "rules: {}: {count} rules are in force (version {version})",
+                self.name
+            );
+        }
         self.current.store(Arc::new(catalog));
         state.updates += 1;
         state.loaded_at = SystemTime::now();
@@ -196,7 +207,7 @@ impl Updates {
         state.updates = 1;
         self.cached.store(true, Ordering::Relaxed);
         drop((state, book));
-        log::warn!("{}; beginning with {}", error.message(), one_line(path));
+        event!(Warn, rules_cached, "{}; beginning with {}", error.message(), one_line(path));
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::count::Count;
-use super::seldom::Seldom;
+use crate::events::Seldom;
 use crate::limiter::RETRY_PART;
 use crate::{AsyncRateLimiter, ErrorKind, Reservation, Usage};
 

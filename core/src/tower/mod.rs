@@ -70,7 +70,6 @@ mod flight;
 mod layer;
 mod refusal;
 mod route;
-mod seldom;
 mod service;
 
 pub use crate::http::{ForwardedHeader, TrustedProxies};

@@ -18,7 +18,7 @@ use super::flight::Flight;
 use super::layer::RateLimitLayer;
 use super::refusal::Refusal;
 use super::route::{Route, RouteLimitLayer};
-use super::seldom::Seldom;
+use crate::events::Seldom;
 use crate::http::Problem;
 use crate::{AsyncRateLimiter, Decision, Error, Reservation};
 

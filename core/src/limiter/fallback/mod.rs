@@ -11,6 +11,7 @@ use crate::algorithm::{Figures, HoldId, Micros, Policy};
 use crate::catalog::Catalog;
 use crate::decision::Source;
 use crate::error::{Error, Result};
+use crate::events::event;
 use crate::plan::{Charge, ENFORCED, End, Op, Outcome, Plan};
 use crate::regions::RegionMap;
 use crate::reservation::Ticket;
@@ -59,7 +60,9 @@ impl FallbackState {
         let names: Vec<_> = rules.map(|rule| quote(&rule.id)).collect();
         if !names.is_empty() {
             let names = names.join(", ");
-            log::warn!(
+            event!(
+                Warn,
+                fallback_empty,
                 "fallback local: {instances} instances leave nothing of a limit of {names}: denied in an outage"
             );
         }

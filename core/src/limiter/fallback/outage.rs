@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
+use crate::events::event;
 use crate::sync::lock::Mutex;
 
 /// How often the log says that an outage goes on.
@@ -45,14 +46,19 @@ impl Outage {
         match &mut *report {
             None => {
                 *report = Some(Report { began: now, reported: now, calls: 1 });
-                log::warn!("no server can decide; the fallback decides: {error}");
+                event!(Warn, fallback_began, "no server can decide; the fallback decides: {error}");
             }
             Some(report) => {
                 report.calls += 1;
                 if now.saturating_duration_since(report.reported) >= REPORT_EVERY {
                     report.reported = now;
                     let seconds = now.saturating_duration_since(report.began).as_secs();
-                    log::warn!("the fallback has decided {} calls in {seconds} s: {error}", report.calls);
+                    event!(
+                        Warn,
+                        fallback_lasts,
+                        "the fallback has decided {} calls in {seconds} s: {error}",
+                        report.calls
+                    );
                 }
             }
         }
@@ -65,7 +71,11 @@ impl Outage {
         let Ok(mut report) = self.report.try_lock() else { return };
         if let Some(Report { began, calls, .. }) = report.take() {
             let seconds = began.elapsed().as_secs_f64();
-            log::warn!("a server decides again; the fallback has decided {calls} calls in {seconds:.1} s");
+            event!(
+                Warn,
+                fallback_ended,
+                "a server decides again; the fallback has decided {calls} calls in {seconds:.1} s"
+            );
         }
     }
 }

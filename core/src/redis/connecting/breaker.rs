@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use ::redis::Value;
 
 use crate::error::{Error, ErrorKind};
+use crate::events::{Seldom, event};
 use crate::metrics::ServerMetrics;
 use crate::net::address::Address;
 use crate::redis::errors::{self, CallError, Unanswered};
@@ -24,6 +25,7 @@ pub(in crate::redis) struct Breaker {
     openings: AtomicU64,
     row: Mutex<Row>,
     outage: Mutex<Option<Outage>>,
+    log: OutageLog,
 }
 
 /// With no call for so long, the error of an open breaker would be about a server that may have been back for a while.
@@ -47,6 +49,16 @@ struct Outage {
     last_call: Instant,
 }
 
+/// What is logged of outages: each by itself, but for those that follow one another within a minute.
+#[derive(Default)]
+struct OutageLog {
+    /// The server; nothing is logged without one.
+    server: Option<Address>,
+    seldom: Seldom,
+    /// Whether the log says that the server does not answer.
+    is_told: AtomicBool,
+}
+
 /// What a breaker that is open says to a call.
 #[derive(Debug)]
 pub(in crate::redis) struct Refusal {
@@ -68,7 +80,13 @@ impl Breaker {
             openings: AtomicU64::new(0),
             row: Mutex::default(),
             outage: Mutex::new(None),
+            log: OutageLog::default(),
         }
+    }
+
+    /// The same, which logs the outages of the server.
+    pub(in crate::redis) fn of(self, server: Address) -> Self {
+        Self { log: OutageLog { server: Some(server), ..self.log }, ..self }
     }
 
     /// Whether a call to the server at `address` may be sent now.
@@ -149,6 +167,10 @@ impl Breaker {
             self.is_open.store(true, Ordering::Release);
             self.openings.fetch_add(1, Ordering::Relaxed);
         }
+        drop(outage);
+        if opens {
+            self.tell_open();
+        }
         opens
     }
 
@@ -177,14 +199,45 @@ impl Breaker {
             if outage.take().is_some() {
                 self.failures.store(0, Ordering::Relaxed);
                 self.is_open.store(false, Ordering::Release);
+                drop(outage);
+                self.log.closed();
             }
             return;
         };
-        if let Some(outage) = &mut *outage {
-            outage.probing = false;
+        if let Some(found) = &mut *outage {
+            found.probing = false;
             if let Some(cause) = failure.cause() {
                 self.row.lock().cause = Some(cause);
             }
+            drop(outage);
+            self.tell_open();
+        }
+    }
+
+    fn tell_open(&self) {
+        let cause = self.row.lock().cause.clone();
+        self.log.open(cause.as_deref().unwrap_or("no answer"));
+    }
+}
+
+impl OutageLog {
+    /// The server does not answer: told at once, and once a minute while that lasts.
+    fn open(&self, cause: &str) {
+        if let Some(server) = &self.server
+            && self.seldom.due(Instant::now()).is_some()
+        {
+            self.is_told.store(true, Ordering::Relaxed);
+            event!(
+                Warn,
+                breaker_open,
+                "{server} does not answer ({cause}): calls to it end at once until it does"
+            );
+        }
+    }
+
+    fn closed(&self) {
+        if let Some(server) = self.server.as_ref().filter(|_| self.is_told.swap(false, Ordering::Relaxed)) {
+            event!(Info, breaker_closed, "{server} answers again");
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Which servers own which slots, as the Cluster or the Sentinels last said. Does no I/O.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use super::discovery::{Discovery, Range, Topology};
 use crate::error::{Error, Result};
+use crate::events::event;
 use crate::net::address::Address;
 use crate::redis::connecting::breaker::{Breaker, Refusal};
 use crate::redis::connecting::connector::Connector;
@@ -246,6 +247,9 @@ impl<N: Node> LearnedTopology<N> {
                 nodes.entry(owner).or_insert_with_key(|owner| known.unwrap_or_else(|| self.connect(owner)));
             owned.push((first, last, Arc::clone(node)));
         }
+        if map.learnt_at.is_some() {
+            tell_change(&map.ranges, &owned);
+        }
         map.nodes = nodes;
         map.ranges = owned;
         map.epoch = topology.epoch;
@@ -263,6 +267,22 @@ impl<N: Node> LearnedTopology<N> {
 
     fn write(&self) -> RwLockWriteGuard<'_, Map<N>> {
         self.map.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Logs which servers are in charge now that were not before, and the other way round.
+fn tell_change<N: Node>(before: &[(u16, u16, Arc<N>)], now: &[(u16, u16, Arc<N>)]) {
+    let addresses = |ranges: &[(u16, u16, Arc<N>)]| -> BTreeSet<String> {
+        ranges.iter().map(|(_, _, node)| node.address().to_string()).collect()
+    };
+    let (before, now) = (addresses(before), addresses(now));
+    let listed = |some: &BTreeSet<String>, others: &BTreeSet<String>| {
+        let only: Vec<_> = some.difference(others).map(String::as_str).collect();
+        if only.is_empty() { "none".to_owned() } else { only.join(", ") }
+    };
+    if before != now {
+        let (new, gone) = (listed(&now, &before), listed(&before, &now));
+        event!(Info, topology_changed, "the primaries have changed: new {new}; no longer {gone}");
     }
 }
 

@@ -47,7 +47,7 @@ enum Link {
 
 impl Node for Peer {
     fn new(connector: &Arc<Connector>, address: Address) -> Self {
-        Self { address, breaker: connector.breaker(), link: Mutex::default() }
+        Self { breaker: connector.breaker().of(address.clone()), address, link: Mutex::default() }
     }
 
     fn address(&self) -> &Address {

@@ -9,19 +9,20 @@ const EVERY: Duration = Duration::from_secs(60);
 
 /// How often something has happened since the log said so.
 #[derive(Debug, Default)]
-pub(super) struct Seldom {
+pub(crate) struct Seldom {
     said: Mutex<Option<Instant>>,
     times: AtomicU64,
 }
 
 impl Seldom {
-    pub(super) const fn new() -> Self {
+    #[cfg(feature = "tower")]
+    pub(crate) const fn new() -> Self {
         Self { said: Mutex::new(None), times: AtomicU64::new(0) }
     }
 
     /// Takes note that it happens at `now`. Answers how often it has happened since the log said so, when the log is to
     /// say it again.
-    pub(super) fn due(&self, now: Instant) -> Option<u64> {
+    pub(crate) fn due(&self, now: Instant) -> Option<u64> {
         self.times.fetch_add(1, Ordering::Relaxed);
         // Who finds it locked is counted by who holds it, or by the next.
         let mut said = self.said.try_lock().ok()?;
@@ -33,7 +34,8 @@ impl Seldom {
     }
 
     /// Logs a warning unless it was said within the last minute, with how often it happened.
-    pub(super) fn warn(&self, what: impl std::fmt::Display) {
+    #[cfg(feature = "tower")]
+    pub(crate) fn warn(&self, what: impl std::fmt::Display) {
         match self.due(Instant::now()) {
             None => {}
             Some(1) => log::warn!("{what}"),
@@ -48,7 +50,7 @@ mod tests {
 
     #[test]
     fn it_is_said_once_a_minute_with_the_count() {
-        let (seldom, start) = (Seldom::new(), Instant::now());
+        let (seldom, start) = (Seldom::default(), Instant::now());
         let at = |seconds| seldom.due(start + Duration::from_secs(seconds));
         assert_eq!(
             [at(0), at(1), at(59), at(60), at(61), at(130)],

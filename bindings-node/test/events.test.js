@@ -1,0 +1,71 @@
+// What limiters tell of themselves.
+
+'use strict';
+
+const assert = require('node:assert/strict');
+const { once } = require('node:events');
+const { mkdtempSync, rmSync, writeFileSync } = require('node:fs');
+const { createServer } = require('node:net');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const test = require('node:test');
+const { spawnSync } = require('node:child_process');
+const { RateLimiter, events } = require('sluicegate');
+
+const rules = [{ rule_id: 'api', rate: '5/minute' }];
+
+/** The next event of that name. Neither who listens nor a limiter that waits for rules keeps the process alive. */
+function next(name) {
+  const alive = setInterval(() => {}, 1000);
+  return new Promise((resolve) => {
+    const listener = (event) => {
+      if (event.name !== name) return;
+      clearInterval(alive);
+      events.off('event', listener);
+      resolve(event);
+    };
+    events.on('event', listener);
+  });
+}
+
+test('a circuit breaker that opens is told', async (t) => {
+  const sockets = new Set();
+  const silent = createServer((socket) => sockets.add(socket)).listen(0, '127.0.0.1');
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+  await once(silent, 'listening');
+  const url = `redis://127.0.0.1:${silent.address().port}`;
+  const limiter = await RateLimiter.connect(url, { rules, lazy: true, responseTimeoutMs: 50 });
+  const opened = next('breaker_open');
+  for (let call = 0; call < 6; call++) await assert.rejects(limiter.check('api', 'k'));
+  const { warning, message } = await opened;
+  assert.ok(warning);
+  assert.match(message, /^127\.0\.0\.1:\d+ does not answer \(.+\): calls to it end at once until it does$/);
+  limiter.close();
+});
+
+test('rules that change are told, also to several who listen', async (t) => {
+  const place = mkdtempSync(join(tmpdir(), 'sluicegate-'));
+  t.after(() => rmSync(place, { recursive: true }));
+  const path = join(place, 'rules.json');
+  writeFileSync(path, JSON.stringify(rules));
+  const limiter = await RateLimiter.connect('memory://', { rules: path });
+  const both = Promise.all([next('rules_changed'), next('rules_changed')]);
+  writeFileSync(path, JSON.stringify([{ rule_id: 'api', rate: '7/minute' }]));
+  assert.deepEqual((await both).map(({ warning }) => warning), [false, false]);
+  limiter.close();
+});
+
+test('who listens keeps no process alive, and silences standard error', () => {
+  const program = `
+    const { RateLimiter, events } = require('sluicegate');
+    events.on('event', ({ name }) => console.log(name));
+    RateLimiter.connect('redis://127.0.0.1:1', { rules: [{ rule_id: 'a', rate: '1/s' }], fallback: 'allow' })
+      .then((limiter) => limiter.check('a', 'k').then(() => limiter.close()))
+      .then(() => new Promise((resolve) => setTimeout(resolve, 200)));
+  `;
+  const ended = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8', timeout: 30_000, cwd: __dirname });
+  assert.deepEqual([ended.status, ended.stdout, ended.stderr], [0, 'fallback_began\n', '']);
+});

@@ -1,0 +1,92 @@
+"""What limiters tell of themselves, for `logging`."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import RULES
+from test_outages import Server
+
+from sluicegate import ConnectionFailedError, RateLimiter, SluicegateError
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path)
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def events(caplog: pytest.LogCaptureFixture) -> Callable[[], list[tuple[str, int]]]:
+    caplog.set_level(logging.INFO, "sluicegate")
+    return lambda: [(record.event, record.levelno) for record in caplog.records if record.name == "sluicegate"]
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Another thread logs."""
+    end = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def fail(limiter: RateLimiter, times: int) -> None:
+    for _ in range(times):
+        with pytest.raises(SluicegateError):
+            limiter.check("ten", "k")
+
+
+def recover(limiter: RateLimiter) -> None:
+    def works() -> bool:
+        try:
+            return bool(limiter.check("ten", "k"))
+        except ConnectionFailedError:
+            return False
+
+    until(works)
+
+
+def test_a_breaker_opens_and_closes(server: Server, events: Callable[[], list[tuple[str, int]]], caplog: pytest.LogCaptureFixture) -> None:
+    with RateLimiter(server.url, rules=RULES, response_timeout=0.1) as limiter:
+        limiter.check("ten", "k")
+        server.pause()
+        fail(limiter, 8)
+        until(lambda: events() == [("breaker_open", logging.WARNING)])
+        assert "does not answer (no answer for 0.1 s)" in caplog.text
+        server.resume()
+        recover(limiter)
+        until(lambda: events()[1:] == [("breaker_closed", logging.INFO)])
+        # What follows within a minute is not told anew.
+        server.pause()
+        fail(limiter, 8)
+        server.resume()
+        recover(limiter)
+        assert len(events()) == 2
+
+
+def test_a_fallback_begins_and_ends(server: Server, events: Callable[[], list[tuple[str, int]]]) -> None:
+    with RateLimiter(server.url, rules=RULES, response_timeout=0.1, fallback="allow", breaker_failures=0) as limiter:
+        server.pause()
+        assert limiter.check("ten", "k").source == "fallback"
+        until(lambda: events() == [("fallback_began", logging.WARNING)])
+        server.resume()
+        until(lambda: limiter.check("ten", "k").source == "server")
+        until(lambda: [name for name, _ in events()] == ["fallback_began", "fallback_ended"])
+
+
+def test_rules_change_and_are_refused(tmp_path: Path, events: Callable[[], list[tuple[str, int]]]) -> None:
+    path = tmp_path / "rules.json"
+    path.write_text(json.dumps([{"rule_id": "a", "rate": "5/minute"}]))
+    with RateLimiter("memory://", rules=path):
+        path.write_text(json.dumps([{"rule_id": "a", "rate": "7/minute"}]))
+        until(lambda: events() == [("rules_changed", logging.INFO)])
+        path.write_text("[")
+        until(lambda: events()[1:] == [("rules_refused", logging.WARNING)])
+        path.write_text("[]")
+        until(lambda: [name for name, _ in events()[2:]] == ["rules_changed", "rules_lost"])
