@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
-use http::{Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -211,7 +211,9 @@ fn undecided(error: &Error, on_error: OnError) -> Option<Problem> {
 }
 
 fn response(problem: Problem, parts: &Parts) -> Response<String> {
-    let content_type = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    // Every call of gRPC is a POST.
+    let content_type = parts.headers.get(CONTENT_TYPE).filter(|_| parts.method == Method::POST);
+    let content_type = content_type.and_then(|value| value.to_str().ok());
     let problem = problem.for_content_type(content_type);
     let mut response = Response::new(problem.body);
     *response.status_mut() =
