@@ -16,7 +16,7 @@ use axum::{Router, serve};
 use log::{LevelFilter, Log, Metadata, Record};
 use over_http::ask;
 use sluicegate::rules::Rule;
-use sluicegate::tower::{Count, NoAddress, RouteLimits};
+use sluicegate::tower::{Count, NoAddress, RateLimitLayer, RouteLimits};
 use sluicegate::{AsyncRateLimiter, Decision, ErrorKind, Rules};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -316,7 +316,11 @@ impl Log for ErrorLog {
 #[tokio::test]
 async fn a_mistake_of_the_application_is_named_and_limits_nobody_silently() {
     log::set_logger(&ErrorLog).unwrap();
-    log::set_max_level(LevelFilter::Error);
+    log::set_max_level(LevelFilter::Warn);
+    let rules =
+        Rules::from_json(r#"[{"rule_id": "all", "identifier_type": "global", "rate": "1/s", "match": {}}]"#);
+    let charging = AsyncRateLimiter::builder("memory://").rules(rules.unwrap()).connect().await.unwrap();
+    let _: Router = Router::new().layer(RateLimitLayer::new(charging.into()).count(Count::Failures));
     let limiter = limiter().await;
     let limits = limits(&limiter);
     let nobody = limits.clone().key(|_| None).layer("5/hour").unwrap();

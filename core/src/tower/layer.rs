@@ -38,6 +38,16 @@ impl RateLimitLayer {
 
     common_options!(common);
 
+    /// Says that the response makes no difference to what is charged, where no rule is reserved until it is there.
+    pub(super) fn warn_if_response_does_not_count(&self) {
+        let has_none = || self.limiter.rules().iter().all(|rule| rule.lease_us.is_none());
+        if self.common.count.word().is_some() && has_none() {
+            log::warn!(
+                "count: every request is charged, whatever its response (add \"reservations\": true to a rule)"
+            );
+        }
+    }
+
     /// Decides a request.
     pub(super) async fn decide(&self, parts: &Parts) -> Result<Reservation, Refusal> {
         let (user_id, api_key) = (find(&self.common.user_id, parts), find(&self.common.api_key, parts));

@@ -69,6 +69,7 @@ impl<S> Layer<S> for RateLimitLayer {
     type Service = RateLimit<S>;
 
     fn layer(&self, inner: S) -> RateLimit<S> {
+        self.warn_if_response_does_not_count();
         RateLimit { inner, limits: Limits::Matching(Arc::new(self.clone())) }
     }
 }
