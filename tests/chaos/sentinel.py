@@ -98,7 +98,7 @@ def killed(sentinel: Sentinel, _: float) -> int:
 
 
 def restarted(sentinel: Sentinel, _: float) -> int:
-    """Empty, before the Sentinel that leads the failover is through: until then its `SENTINEL MASTER` names the old primary."""
+    """Empty, before the Sentinel that leads the failover is through: until then its `SENTINEL MASTER` describes the old primary."""
     primary = sentinel.primary
     primary.kill()
     healed = sentinel.wait_for_takeover(primary)
@@ -124,7 +124,7 @@ def asked(sentinel: Sentinel, _: float) -> int:
 
 KINDS = [
     Kind("kill -9 of the primary", killed, forgets=1, is_short=True),
-    Kind("kill -9 of the primary, restart empty during the failover", restarted, is_split=True),
+    Kind("kill -9 of the primary, restart empty during the failover", restarted, forgets=1),
     Kind("SIGSTOP of the primary until another has taken over", stopped, is_split=True),
     Kind("failover asked for (`SENTINEL FAILOVER`)", asked, is_split=True, is_noticed=False),
 ]

@@ -51,6 +51,14 @@ impl Discovery {
         }
     }
 
+    /// The further question after an answer amid a failover. The Sentinel that leads one goes on to describe the old primary
+    /// after another server has been promoted, already with the new epoch; the address it names is right.
+    pub(in crate::redis) fn question_amid_failover(&self, value: &Value) -> Option<Cmd> {
+        let Self::Sentinel(service) = self else { return None };
+        let is_amid_failover = field(value, "flags")?.split(',').any(|flag| flag == "failover_in_progress");
+        is_amid_failover.then(|| cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(service).take())
+    }
+
     /// Why the question was refused, if it was about something that does not exist.
     pub(in crate::redis) fn refused(&self, error: &Error) -> Option<String> {
         match self {
@@ -87,11 +95,25 @@ fn range(item: &Value, answered: &Address) -> Option<Range> {
     Some(Range { first: u16::try_from(*first).ok()?, last: u16::try_from(*last).ok()?, owner })
 }
 
+impl Topology {
+    /// The same with the primary that is named by the answer to the further question.
+    pub(super) fn with_primary(self, value: &Value) -> Result<Self, String> {
+        let not_understood =
+            || "the answer to SENTINEL GET-MASTER-ADDR-BY-NAME was not understood".to_owned();
+        let (host, port): (String, String) = from_redis_value_ref(value).map_err(|_| not_understood())?;
+        let owner = Address::Tcp(host, port.parse().map_err(|_| not_understood())?);
+        Ok(Self { ranges: vec![Range { first: 0, last: LAST_SLOT, owner }], ..self })
+    }
+}
+
+/// A field of what a Sentinel says of a service.
+fn field(value: &Value, name: &str) -> Option<String> {
+    let (_, field) = value.as_map_iter()?.find(|(key, _)| text(key).as_deref() == Some(name))?;
+    text(field)
+}
+
 fn sentinel(value: &Value) -> Result<Topology, String> {
-    let field = |name: &str| {
-        let (_, field) = value.as_map_iter()?.find(|(key, _)| text(key).as_deref() == Some(name))?;
-        text(field)
-    };
+    let field = |name: &str| field(value, name);
     let (Some(host), Some(port)) = (field("ip"), field("port").and_then(|port| port.parse().ok())) else {
         return Err("the answer to SENTINEL MASTER was not understood".to_owned());
     };

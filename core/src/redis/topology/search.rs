@@ -25,8 +25,17 @@ pub(in crate::redis) struct Query {
     pub(in crate::redis) command: Cmd,
     /// Later answers are of no use.
     pub(in crate::redis) by: Instant,
-    /// What the answer has to confirm: the topology, and the Sentinel that described it.
-    claim: Option<(Topology, Address)>,
+    /// What the answer is about; `None`: the topology.
+    claim: Option<Claim>,
+}
+
+/// A topology that a Sentinel has described, which is yet to be confirmed.
+#[derive(Debug)]
+enum Claim {
+    /// The Sentinel itself names the primary anew, as its description is from amid a failover.
+    Primary(Topology),
+    /// The server that the Sentinel names says that it is a primary.
+    Role(Topology, Address),
 }
 
 /// What the driver of a search does next.
@@ -100,7 +109,8 @@ impl<N: Node> Search<N> {
     pub(in crate::redis) fn answered(&mut self, query: Query, answer: Result<Value>) {
         self.awaited -= 1;
         let outcome = match query.claim {
-            Some((topology, sentinel)) => confirmed(topology, &sentinel, answer).map(Some),
+            Some(Claim::Role(topology, sentinel)) => confirmed(topology, &sentinel, answer).map(Some),
+            Some(Claim::Primary(topology)) => self.named(topology, query.server, answer),
             None => self.described(query.server, answer),
         };
         if let Some(outcome) = outcome.transpose() {
@@ -108,20 +118,49 @@ impl<N: Node> Search<N> {
         }
     }
 
-    /// The topology in the answer of a seed. A Sentinel may be behind: unless it says what is known, the server that it
-    /// names has to say that it is a primary.
+    /// The topology in the answer of a seed.
     fn described(&mut self, seed: Address, answer: Result<Value>) -> Result<Option<Topology>> {
         let discovery = &self.learned.discovery;
         let undiscovered = |reason: String| errors::undiscovered(&seed, &reason);
         let answer = answer.map_err(|error| discovery.refused(&error).map_or(error, undiscovered))?;
         let topology = discovery.answer(&answer, &seed).map_err(undiscovered)?;
+        if let Some(command) = discovery.question_amid_failover(&answer) {
+            let claim = Some(Claim::Primary(topology));
+            self.confirmations.push_back(Query {
+                server: seed,
+                role: Role::Sentinel,
+                command,
+                by: self.by,
+                claim,
+            });
+            return Ok(None);
+        }
+        Ok(self.believed(topology, seed))
+    }
+
+    /// The topology with the primary that a Sentinel names amid a failover.
+    fn named(
+        &mut self,
+        topology: Topology,
+        seed: Address,
+        answer: Result<Value>,
+    ) -> Result<Option<Topology>> {
+        let topology =
+            topology.with_primary(&answer?).map_err(|reason| errors::undiscovered(&seed, &reason))?;
+        Ok(self.believed(topology, seed))
+    }
+
+    /// The topology, if it need not be confirmed. A Sentinel may be behind: unless it says what is known, the server that it
+    /// names has to say that it is a primary.
+    fn believed(&mut self, topology: Topology, seed: Address) -> Option<Topology> {
+        let discovery = &self.learned.discovery;
         match topology.ranges.first().map(|range| range.owner.clone()) {
             Some(server) if matches!(discovery, Discovery::Sentinel(_)) && !self.learned.knows(&topology) => {
-                let (command, claim) = (role(), Some((topology, seed)));
+                let (command, claim) = (role(), Some(Claim::Role(topology, seed)));
                 self.confirmations.push_back(Query { server, role: Role::Data, command, by: self.by, claim });
-                Ok(None)
+                None
             }
-            _ => Ok(Some(topology)),
+            _ => Some(topology),
         }
     }
 
@@ -263,6 +302,28 @@ mod tests {
         let first = query(&mut again, now);
         again.answered(first, service());
         end(&mut again, now).unwrap();
+    }
+
+    #[test]
+    fn amid_a_failover_a_sentinel_is_asked_for_the_address_too() {
+        let (mut search, now) = search();
+        let first = query(&mut search, now);
+        let (sentinel, flags) = (first.server.clone(), "master,o_down,failover_in_progress");
+        search.answered(first, Ok(list(&["ip", "old", "port", "1", "flags", flags, "config-epoch", "7"])));
+        let further = query(&mut search, now);
+        assert_eq!((&further.server, further.role), (&sentinel, Role::Sentinel));
+        search.answered(further, Ok(list(&["new", "2"])));
+        let confirmation = query(&mut search, now);
+        assert_eq!(confirmation.server.to_string(), "new:2");
+        search.answered(confirmation, Ok(list(&["master"])));
+        assert_eq!(search.outcome.as_ref().unwrap().epoch, Some(7));
+        end(&mut search, now).unwrap();
+        let mut again = Search::new(&search.learned, now);
+        let first = query(&mut again, now);
+        again.answered(first, Ok(list(&["ip", "old", "port", "1", "flags", flags])));
+        let further = query(&mut again, now);
+        again.answered(further, Ok(Value::Nil));
+        assert!(again.outcome.unwrap_err().message().contains("GET-MASTER-ADDR-BY-NAME was not understood"));
     }
 
     #[test]
