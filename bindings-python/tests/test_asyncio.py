@@ -138,9 +138,9 @@ def test_close_ends_what_is_under_way(run: Callable[[Body], None]) -> None:
 
 def test_a_waiting_loop_runs_on(run: Callable[[Body], None]) -> None:
     async def body(limiter: AsyncRateLimiter) -> None:
-        await limiter.check("quick", "r")
+        await limiter.check("slow", "r")
         turns = Turns(pause=0.001)
-        assert await limiter.wait("quick", "r", timeout=5)
+        assert await limiter.wait("slow", "r", timeout=5)
         assert turns.end() > 5
 
     run(body)
