@@ -293,6 +293,29 @@ mod tests {
         assert_eq!(advance(1536, 410), (0, 0, 1536));
     }
 
+    /// A loop that is held up for longer than calls may take finds the answers to those that were sent. What had to wait for
+    /// these is too late by then, which is no fault of the server.
+    #[test]
+    fn calls_behind_a_loop_that_is_held_up_say_nothing_about_the_server() {
+        let start = Instant::now();
+        let mut channel = ready(start);
+        channel.session.limit_batches(1, 1);
+        for id in 0..4 {
+            channel.session.submit(pending(id, start), start);
+            channel.advance(start);
+        }
+        let sent = channel.session.under_way();
+        assert!(sent < 4, "all were sent");
+        channel.stream.answers.extend(b":1\r\n".repeat(sent));
+        channel.advance(start + Duration::from_secs(2));
+        let ended = outcomes(&mut channel);
+        let late = ended.iter().filter_map(|(_, outcome)| match outcome {
+            CommandOutcome::Done(Err(failure)) => Some(failure.unanswered.is_none()),
+            _ => None,
+        });
+        assert_eq!(late.collect::<Vec<_>>(), vec![true; 4 - sent], "{ended:?}");
+    }
+
     #[test]
     fn a_flood_is_read_in_portions() {
         in_time(|| {

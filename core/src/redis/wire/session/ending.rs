@@ -95,7 +95,9 @@ impl Session {
             // Behind a server that is silent, no call waits for longer than on its own.
             let attempt = pending.queued.unwrap_or(now) + self.response_timeout;
             if pending.by.min(attempt) <= now {
-                let failure = if self.is_crowded { errors::crowded } else { errors::unsent };
+                // A server that has answered meanwhile is not to blame: others were before the call, or this process had no time.
+                let has_answered = self.heard.is_some() && self.heard >= pending.queued;
+                let failure = if self.is_crowded || has_answered { errors::crowded } else { errors::unsent };
                 self.done(&pending, Err(failure(&self.address)));
             } else {
                 self.submit(pending, now);

@@ -116,6 +116,8 @@ pub(in crate::redis) struct Session {
     queue: Vec<PendingCommand>,
     /// Whether some of them wait since as many as may be are under way.
     is_crowded: bool,
+    /// When the server last answered a request.
+    heard: Option<Instant>,
     awaited: VecDeque<Awaited>,
     outcomes: VecDeque<(Id, CommandOutcome)>,
     stage: SessionStage,
@@ -150,6 +152,7 @@ impl Session {
             written: 0,
             queue: Vec::new(),
             is_crowded: false,
+            heard: None,
             awaited: VecDeque::new(),
             outcomes: VecDeque::new(),
             stage: SessionStage::Opening,

@@ -55,7 +55,10 @@ impl Session {
             About::Role => self.is_replica |= is_replica(&value),
             // If that was refused, so is what follows.
             About::Asking => {}
-            About::Requests(bundle, whole) => self.deliver(bundle, whole, value, awaited.sent, now),
+            About::Requests(bundle, whole) => {
+                self.heard = Some(now);
+                self.deliver(bundle, whole, value, awaited.sent, now);
+            }
         }
     }
 
