@@ -57,7 +57,7 @@ fn rust_blocks(page: &str) -> Vec<(usize, String)> {
 }
 
 fn test(name: &str, code: &str) -> String {
-    let code = code.replace("\"redis://localhost/0\"", "super::redis()");
+    let code = code.replace("\"redis://localhost/0\"", &format!("super::redis(\"{name}\")"));
     let mut test = String::new();
     if code.contains("fn main()") {
         let _ = writeln!(test, "mod {name} {{ #[test] fn runs() {{ drop(main()); }} {code} }}");
