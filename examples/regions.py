@@ -156,7 +156,7 @@ def report(counts: list[Counter], in_charge: str) -> None:
             for (at, source), count in counted.items():
                 if start <= at * STEP < start + seconds:
                     inside[source] += count
-            cells.append(f"{region} {sum(inside.values()) / seconds:.0f} ({', '.join(sorted(inside))})")
+            cells.append(f"{region} {sum(inside.values()) / seconds:.0f} ({', '.join(source for source, _ in inside.most_common())})")
         print(f"  {phase}: {'; '.join(cells)}")
         start += seconds
 

@@ -28,7 +28,7 @@ function next(name) {
   });
 }
 
-test('a circuit breaker that opens is told', async (t) => {
+test('listeners learn that a circuit breaker has opened', async (t) => {
   const sockets = new Set();
   const silent = createServer((socket) => sockets.add(socket)).listen(0, '127.0.0.1');
   t.after(() => {
@@ -46,7 +46,7 @@ test('a circuit breaker that opens is told', async (t) => {
   limiter.close();
 });
 
-test('rules that change are told, also to several who listen', async (t) => {
+test('all listeners learn that rules have changed', async (t) => {
   const place = mkdtempSync(join(tmpdir(), 'sluicegate-'));
   t.after(() => rmSync(place, { recursive: true }));
   const path = join(place, 'rules.json');
@@ -58,7 +58,7 @@ test('rules that change are told, also to several who listen', async (t) => {
   limiter.close();
 });
 
-test('who listens keeps no process alive, and silences standard error', () => {
+test('a listener does not keep the process alive, and silences standard error', () => {
   const program = `
     const { RateLimiter, events } = require('sluicegate');
     events.on('event', ({ name }) => console.log(name));

@@ -99,7 +99,7 @@ for (const framework of Object.keys(APPLICATIONS)) {
     assert.deepEqual(await statuses(3, () => get('/exports', as('bob'))), [200, 200, 429]);
     assert.deepEqual(await statuses(5, () => get('/exports', as('alice'))), [200, 200, 200, 200, 429]);
 
-    // The health check is not limited, and is told no limit.
+    // The health check is not limited, and its answer has no headers of a limit.
     const health = await get('/health', from('192.0.2.1'));
     assert.deepEqual([health.status, health.headers['ratelimit']], [200, undefined]);
   });

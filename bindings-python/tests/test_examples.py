@@ -66,8 +66,9 @@ def test_regions_through_a_partition(
     regions.main()
     first, connected, cut_off, again = capsys.readouterr().out.splitlines()
     assert "is in charge of acme" in first
-    # A busy machine may take a region for cut off that is not.
-    assert "allotment" in connected
+    # The most first: two regions live on what the third lends, and it decides for itself. (A busy machine may take one for cut
+    # off for a moment.)
+    assert (connected.count("(allotment"), connected.count("(server")) == (2, 1)
     assert "share" in cut_off and "allotment" in again
     assert "together" in (tmp_path / "regions.svg").read_text()
 

@@ -114,7 +114,7 @@ def test_the_page_of_a_framework(framework: str, serve: Callable[[str], Site]) -
     assert statuses(3, lambda: site.ask("GET", "/exports", bearer("bob"))) == [200, 200, 429]
     assert statuses(5, lambda: site.ask("GET", "/exports", bearer("alice"))) == [200] * 4 + [429]
 
-    # The health check is not limited, and is told no limit.
+    # The health check is not limited, and its answer has no headers of a limit.
     health = site.ask("GET", "/health", from_("192.0.2.1"))
     assert (health.status, health.header("RateLimit")) == (200, None)
 

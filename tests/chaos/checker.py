@@ -84,7 +84,7 @@ def segments(calls: list[Call], faults: list[Fault]) -> Iterator[tuple[list[Call
 
 
 def counted_once(history: History) -> Iterator[str]:
-    """The charges of the rule `counted` have numbers: none is told twice or backwards, none is made that nobody asked for."""
+    """The charges of the rule `counted` have numbers: no number appears twice or goes backwards, and nobody is charged for a call that nobody made."""
     for answers, unsure in segments(history.of("counted"), history.faults):
         numbers: dict[int, Call] = {}
         for call in answers:

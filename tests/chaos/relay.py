@@ -37,7 +37,7 @@ class Link:
     def __init__(self, relay: Relay, client: asyncio.StreamWriter, server: asyncio.StreamWriter) -> None:
         self.relay = relay
         self.ends = [client, server]
-        # Whatever comes is lost, and nobody is told.
+        # Whatever comes is dropped without an error.
         self.is_silent = False
 
     def abort(self) -> None:

@@ -1,4 +1,4 @@
-"""How long this machine lets a process wait for a processor, so that it is told from what limiters do."""
+"""How long this machine lets a process wait for a processor, to separate that from the time that limiters take."""
 
 from __future__ import annotations
 

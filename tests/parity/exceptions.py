@@ -65,7 +65,7 @@ MISSING = {
     **each("rust", "RateLimiter.while_renewed()", "context", "work is a closure"),
     **each("rust", "package", "LogCallback set_log", "warnings go to the crate `log`"),
     **each("python", "package", "LogCallback set_log", "warnings go to `logging`"),
-    **each("node", "package", "LogCallback set_log", "who listens to events is told"),
+    **each("node", "package", "LogCallback set_log", "listeners to `events` get them"),
     **each(
         "c",
         "package",

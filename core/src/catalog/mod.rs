@@ -45,8 +45,8 @@ pub(crate) struct Catalog {
     secrets: SecretNames,
     /// The part of every limit that this limiter may use.
     share: Share,
-    /// How many of the keys denied most are told of each rule.
-    told: usize,
+    /// How many of the keys denied most are reported of each rule.
+    reported: usize,
 }
 
 /// A rule with the policies of its limits.
@@ -118,13 +118,13 @@ impl Catalog {
         let counters = |id: &str| self.find(id).ok().map(|rule| Arc::clone(&rule.counters));
         let settings = (self.secrets.clone(), self.share);
         let built = Self::build((rules, added), self.numbers.clone(), settings, counters);
-        Self { matcher: built.matcher.after(&self.matcher), ..built }.telling(self.told)
+        Self { matcher: built.matcher.after(&self.matcher), ..built }.reporting(self.reported)
     }
 
-    /// The same, which tells so many of the keys denied most under each rule.
-    pub(crate) fn telling(self, told: usize) -> Self {
-        self.ready.iter().for_each(|rule| rule.counters.tell_denied(told));
-        Self { told, ..self }
+    /// The same, which reports so many of the keys denied most under each rule.
+    pub(crate) fn reporting(self, reported: usize) -> Self {
+        self.ready.iter().for_each(|rule| rule.counters.report_denied(reported));
+        Self { reported, ..self }
     }
 
     fn build(
@@ -138,7 +138,17 @@ impl Catalog {
             .map(|rule| ReadyRule::new(rule, share, &numbers, counters(&rule.id).unwrap_or_default()));
         let ready = ready.collect();
         let places = rules.iter().enumerate().map(|(place, rule)| (rule.id.clone(), place)).collect();
-        Self { ready, places, matcher: Matcher::new(&rules), rules, added, numbers, secrets, share, told: 0 }
+        Self {
+            ready,
+            places,
+            matcher: Matcher::new(&rules),
+            rules,
+            added,
+            numbers,
+            secrets,
+            share,
+            reported: 0,
+        }
     }
 
     /// What is counted of each rule, in their order.

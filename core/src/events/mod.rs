@@ -1,5 +1,5 @@
-//! What a limiter tells of itself while it runs, by the crate `log`. An event has a name, by which programs tell it from others:
-//! it is the last part of the record's target.
+//! Events: what happens to a limiter while it runs, written to the crate `log`. Programs recognise an event by its name, the last
+//! part of the record's target.
 
 mod seldom;
 

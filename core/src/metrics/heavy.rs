@@ -6,15 +6,15 @@ use hashbrown::HashMap;
 
 use super::snapshot::DeniedKey;
 
-/// So many keys are counted for each that is told: a key that is denied more often than one in so many times is among them.
-const COUNTED_PER_TOLD: usize = 10;
+/// So many keys are counted for each that is reported. Of m counted keys, every one with more than an m-th of all denials is one.
+const COUNTED_PER_REPORTED: usize = 10;
 
 /// Of a longer key this much is kept.
 const LONGEST_KEY: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct HeavyKeys {
-    told: usize,
+    reported: usize,
     counts: HashMap<Box<str>, Count>,
 }
 
@@ -26,8 +26,8 @@ struct Count {
 }
 
 impl HeavyKeys {
-    pub(super) fn new(told: usize) -> Self {
-        Self { told, counts: HashMap::new() }
+    pub(super) fn new(reported: usize) -> Self {
+        Self { reported, counts: HashMap::new() }
     }
 
     /// Counts a denial. A new key takes the place of the one with the fewest, and its count.
@@ -37,7 +37,8 @@ impl HeavyKeys {
             count.denied += 1;
             return;
         }
-        let overstated = if self.counts.len() < self.told * COUNTED_PER_TOLD { 0 } else { self.take_least() };
+        let overstated =
+            if self.counts.len() < self.reported * COUNTED_PER_REPORTED { 0 } else { self.take_least() };
         self.counts.insert(key.into(), Count { denied: overstated + 1, overstated });
     }
 
@@ -48,14 +49,14 @@ impl HeavyKeys {
 
     /// Those denied most, the most first.
     pub(super) fn heaviest(&self) -> Vec<DeniedKey> {
-        let told = self.counts.iter().map(|(key, Count { denied, overstated })| DeniedKey {
+        let reported = self.counts.iter().map(|(key, Count { denied, overstated })| DeniedKey {
             key: key.to_string(),
             denied: *denied,
             overstated: *overstated,
         });
-        let mut keys: Vec<_> = told.collect();
+        let mut keys: Vec<_> = reported.collect();
         keys.sort_by(|a, b| b.denied.cmp(&a.denied).then_with(|| a.key.cmp(&b.key)));
-        keys.truncate(self.told);
+        keys.truncate(self.reported);
         keys
     }
 }

@@ -69,17 +69,17 @@ struct Stripe {
 /// The keys denied most. A forked child begins with none, and never locks its parent's.
 #[derive(Debug)]
 struct Heavy {
-    told: usize,
+    reported: usize,
     keys: PerProcess<Mutex<HeavyKeys>>,
 }
 
 impl Heavy {
-    fn new(told: usize) -> Self {
-        Self { told, keys: PerProcess::new(Mutex::new(HeavyKeys::new(told))) }
+    fn new(reported: usize) -> Self {
+        Self { reported, keys: PerProcess::new(Mutex::new(HeavyKeys::new(reported))) }
     }
 
     fn keys(&self) -> &Mutex<HeavyKeys> {
-        self.keys.get(|_| Mutex::new(HeavyKeys::new(self.told)))
+        self.keys.get(|_| Mutex::new(HeavyKeys::new(self.reported)))
     }
 }
 
@@ -90,15 +90,15 @@ pub(crate) struct RuleCounters {
     /// Units, for each use.
     loans: [AtomicU64; LoanUse::COUNT],
     waiting: Waiting,
-    /// Set where the keys denied most are told.
+    /// Set where the keys denied most are reported.
     heavy: OnceLock<Heavy>,
 }
 
 impl RuleCounters {
-    /// From now on the keys denied most are counted, of which so many are told. What was said first holds.
-    pub(crate) fn tell_denied(&self, told: usize) {
-        if told > 0 {
-            self.heavy.get_or_init(|| Heavy::new(told));
+    /// From now on the keys denied most are counted, of which so many are reported. The first number holds.
+    pub(crate) fn report_denied(&self, reported: usize) {
+        if reported > 0 {
+            self.heavy.get_or_init(|| Heavy::new(reported));
         }
     }
 

@@ -45,7 +45,7 @@ impl Followed {
     pub(super) fn start(origin: Origin) -> Result<Self> {
         let (started, first) = mpsc::channel();
         let nothing = Arc::new(
-            Catalog::new(Rules::default(), origin.secrets.clone(), origin.share).telling(origin.top_denied),
+            Catalog::new(Rules::default(), origin.secrets.clone(), origin.share).reporting(origin.top_denied),
         );
         let updates = Updates::new(&origin.source.name(), origin.cache.clone(), nothing, Some(started));
         let followed = Self::begin(origin, updates);

@@ -18,7 +18,7 @@ pub(crate) struct Origin {
     pub(crate) secrets: SecretNames,
     /// The part of their limits that the limiter may use.
     pub(crate) share: Share,
-    /// How many of the keys denied most are told of each rule.
+    /// How many of the keys denied most are reported of each rule.
     pub(crate) top_denied: usize,
 }
 

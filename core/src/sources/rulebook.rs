@@ -23,7 +23,7 @@ impl Origin {
         }
         self.share.validate(rules)?;
         Ok(RuleBook::Fixed(FixedRules::new(
-            Catalog::new(rules.clone(), self.secrets, self.share).telling(self.top_denied),
+            Catalog::new(rules.clone(), self.secrets, self.share).reporting(self.top_denied),
         )))
     }
 }

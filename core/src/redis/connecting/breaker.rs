@@ -56,7 +56,7 @@ struct OutageLog {
     server: Option<Address>,
     seldom: Seldom,
     /// Whether the log says that the server does not answer.
-    is_told: AtomicBool,
+    is_logged: AtomicBool,
 }
 
 /// What a breaker that is open says to a call.
@@ -169,7 +169,7 @@ impl Breaker {
         }
         drop(outage);
         if opens {
-            self.tell_open();
+            self.log_open();
         }
         opens
     }
@@ -210,23 +210,23 @@ impl Breaker {
                 self.row.lock().cause = Some(cause);
             }
             drop(outage);
-            self.tell_open();
+            self.log_open();
         }
     }
 
-    fn tell_open(&self) {
+    fn log_open(&self) {
         let cause = self.row.lock().cause.clone();
         self.log.open(cause.as_deref().unwrap_or("no answer"));
     }
 }
 
 impl OutageLog {
-    /// The server does not answer: told at once, and once a minute while that lasts.
+    /// The server does not answer: logged at once, and once a minute while that lasts.
     fn open(&self, cause: &str) {
         if let Some(server) = &self.server
             && self.seldom.due(Instant::now()).is_some()
         {
-            self.is_told.store(true, Ordering::Relaxed);
+            self.is_logged.store(true, Ordering::Relaxed);
             event!(
                 Warn,
                 breaker_open,
@@ -236,7 +236,7 @@ impl OutageLog {
     }
 
     fn closed(&self) {
-        if let Some(server) = self.server.as_ref().filter(|_| self.is_told.swap(false, Ordering::Relaxed)) {
+        if let Some(server) = self.server.as_ref().filter(|_| self.is_logged.swap(false, Ordering::Relaxed)) {
             event!(Info, breaker_closed, "{server} answers again");
         }
     }

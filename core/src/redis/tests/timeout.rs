@@ -65,7 +65,7 @@ fn a_silent_server_is_a_timeout_in_the_time_of_the_call() {
 
 #[test]
 fn a_flood_of_pushes_is_a_timeout_in_the_time_of_the_call() {
-    // A flood keeps a processor busy: what ends the call is told apart by a server that may take far longer.
+    // A flood keeps a processor busy. The server may take far longer than the call, so a call that ends soon ended by itself.
     let response_timeout = Duration::from_secs(8);
     let options = ConnectOptions { response_timeout, ..ConnectOptions::default() };
     in_time(move || {

@@ -248,7 +248,7 @@ impl<N: Node> LearnedTopology<N> {
             owned.push((first, last, Arc::clone(node)));
         }
         if map.learnt_at.is_some() {
-            tell_change(&map.ranges, &owned);
+            log_change(&map.ranges, &owned);
         }
         map.nodes = nodes;
         map.ranges = owned;
@@ -271,7 +271,7 @@ impl<N: Node> LearnedTopology<N> {
 }
 
 /// Logs which servers are in charge now that were not before, and the other way round.
-fn tell_change<N: Node>(before: &[(u16, u16, Arc<N>)], now: &[(u16, u16, Arc<N>)]) {
+fn log_change<N: Node>(before: &[(u16, u16, Arc<N>)], now: &[(u16, u16, Arc<N>)]) {
     let addresses = |ranges: &[(u16, u16, Arc<N>)]| -> BTreeSet<String> {
         ranges.iter().map(|(_, _, node)| node.address().to_string()).collect()
     };
