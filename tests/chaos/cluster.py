@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from faults import Kind
 from history import now
 from limits import LANES
+from replicated import BUSY, Replicated
 from servers import Server, wait_until
 
 PRIMARIES, REPLICAS = 3, 3
 NODES = PRIMARIES + REPLICAS
-# In milliseconds: how long a node is silent before it is taken for dead, when it is, and when the machine is only busy.
-DEAD, BUSY = "2000", "60000"
 CONFIG = [
     "cluster-enabled yes",
     f"cluster-node-timeout {BUSY}",
@@ -44,8 +43,9 @@ class Member:
         return "fail" not in self.flags and any(int(ends[0]) <= slot <= int(ends[-1]) for ends in ranges)
 
 
-class Cluster:
+class Cluster(Replicated):
     name = "Cluster"
+    dead = "2000"
 
     def __init__(self) -> None:
         self.nodes = [Server(*CONFIG) for _ in range(NODES)]
@@ -56,10 +56,6 @@ class Cluster:
         self.slot = self.nodes[0].ask("CLUSTER", "KEYSLOT", LANES[0].key)
         self.stopped: Server | None = None
         self.repair()
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {}
 
     @property
     def url(self) -> str:
@@ -88,13 +84,6 @@ class Cluster:
     def suspect_after(self, milliseconds: str) -> None:
         for node in self.awake():
             node.ask("CONFIG", "SET", "cluster-node-timeout", milliseconds)
-
-    def wait_for_takeover(self, old: Server) -> int:
-        """As `wait_for_failover`, when the old primary is silent."""
-        self.suspect_after(DEAD)
-        healed = self.wait_for_failover(old)
-        self.suspect_after(BUSY)
-        return healed
 
     def wait_for_failover(self, old: Server) -> int:
         """When every node knows that another one has taken over."""
@@ -195,7 +184,7 @@ def stopped(cluster: Cluster, _: float) -> int:
 def asked(cluster: Cluster, _: float) -> int:
     primary = cluster.primary
     # Within twice this time nodes do not vote for a server again.
-    cluster.suspect_after(DEAD)
+    cluster.suspect_after(cluster.dead)
     cluster.replica.ask("CLUSTER", "FAILOVER")
     return cluster.wait_for_takeover(primary)
 

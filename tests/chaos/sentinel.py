@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from faults import Kind
 from history import now
+from replicated import BUSY, Replicated
 from servers import Server, wait_until
 
 SERVICE = "service"
 SENTINELS, REPLICAS = 3, 2
-# In milliseconds: how long a primary is silent before it is taken for dead, when it is, and when the machine is only busy.
-DEAD, BUSY = "1000", "60000"
 SETTINGS = {"down-after-milliseconds": BUSY, "failover-timeout": "5000"}
 
 
-class Sentinel:
+class Sentinel(Replicated):
     name = "Sentinel"
+    dead = "1000"
 
     def __init__(self) -> None:
         first = Server()
@@ -23,10 +23,6 @@ class Sentinel:
         lines += [f"sentinel {name} {SERVICE} {value}" for name, value in SETTINGS.items()]
         self.sentinels = [Server(*lines, is_sentinel=True) for _ in range(SENTINELS)]
         self.repair()
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {}
 
     @property
     def url(self) -> str:
@@ -43,13 +39,6 @@ class Sentinel:
     def suspect_after(self, milliseconds: str) -> None:
         for sentinel in self.sentinels:
             sentinel.ask("SENTINEL", "SET", SERVICE, "down-after-milliseconds", milliseconds)
-
-    def wait_for_takeover(self, old: Server) -> int:
-        """As `wait_for_failover`, when the old primary is silent."""
-        self.suspect_after(DEAD)
-        healed = self.wait_for_failover(old)
-        self.suspect_after(BUSY)
-        return healed
 
     def wait_for_failover(self, old: Server) -> int:
         """When a server has taken over that all Sentinels name."""
