@@ -21,6 +21,7 @@ PROJECT = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf
         ("httpx", "httpx", "httpx"),
         ("httpx2", "httpx2", "httpx2"),
         ("limits", "limits", "limits"),
+        ("opentelemetry", "opentelemetry", "opentelemetry"),
         ("prometheus", "prometheus_client", "prometheus"),
         ("testing", "pytest", "pytest"),
         ("requests", "requests", "requests"),

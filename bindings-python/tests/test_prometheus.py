@@ -56,6 +56,33 @@ def test_a_registry_collects_it() -> None:
         registry.register(LimiterCollector(limiter))
 
 
+def test_a_registry_collects_several_limiters_until_they_are_unregistered() -> None:
+    registry = CollectorRegistry()
+    limiters = {"web": sluicegate.RateLimiter("memory://", rules=RULES)}
+    collector = LimiterCollector(limiters)
+    registry.register(collector)
+    limiters["jobs"] = sluicegate.RateLimiter("memory://", rules=RULES)
+    for name, limiter in limiters.items():
+        for _ in range(len(name)):
+            limiter.check("api", "k")
+    text = generate_latest(registry).decode()
+    counted = {
+        (labels["limiter"], labels["result"]): value
+        for (name, found), value in samples(text).items()
+        if name == "sluicegate_decisions_total" and (labels := dict(found))
+    }
+    assert counted == {("web", "admitted"): 2, ("web", "denied"): 1, ("jobs", "admitted"): 2, ("jobs", "denied"): 2}
+    # A family may be there once only.
+    kinds = re.findall(r"# TYPE (\S+) (\S+)", text)
+    assert len(dict(kinds)) == len(kinds)
+    assert ("sluicegate_round_trip_seconds", "histogram") in kinds
+    buckets = [found for name, found in samples(text) if name == "sluicegate_round_trip_seconds_bucket"]
+    assert sum(("le", "+Inf") in found for found in buckets) == 2
+    registry.unregister(collector)
+    assert generate_latest(registry) == b""
+    registry.register(LimiterCollector(limiters["web"]))
+
+
 def test_alerts_name_what_is_served() -> None:
     alerts = (Path(__file__).parents[2] / "docs/operations/alerts.yml").read_text(encoding="utf-8")
     families = re.findall(r"# TYPE (\S+)", sluicegate.RateLimiter("memory://", rules=RULES).prometheus())

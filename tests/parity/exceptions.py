@@ -197,6 +197,7 @@ ALONE = {
         "fixtures of pytest, which only Python has",
     ),
     **each("python", "package", "LimiterCollector", "what prometheus_client takes"),
+    **each("python", "package", "RoundTripExporter observe", "what OpenTelemetry takes"),
     **each("python", "package", "AsyncSluicegateStorage SluicegateStorage", "what the package limits takes, which only Python has"),
     **each("node", "package", "FastifyRouteLimits FastifyRouteOptions route_limits", "what its frameworks take at their routes"),
     **each("node", "package", "RateLimitException RateLimitGuard RateLimitModule RateLimitModuleOptions rate_limit", "what NestJS takes"),
