@@ -39,7 +39,7 @@ ROUTES: dict[str, tuple[tuple[Any, ...], dict[str, Callable[..., Any] | Any]]] =
     "/sales": (("2/minute",), {"count": "successes"}),
     "/guesses": (("guesses",), {"count": "failures"}),
     "/created": (("1/minute",), {"count": lambda response: response.status_code == 201}),
-    "/bulk": (("10/minute",), {"cost": lambda header: int(header("x-cost") or 1)}),
+    "/bulk": (("10/day",), {"cost": lambda header: int(header("x-cost") or 1)}),
     "/health": (("1/minute",), {"skip": lambda header: header("x-probe") == "1"}),
     "/broken": (("1/minute",), {"key": lambda header: None}),
     "/raising": (("1/minute",), {"key": lambda header: int("secret-key")}),
@@ -95,7 +95,7 @@ def fastapi(url: str, **options: Any) -> Iterator[Site]:
         limit = module.Depends(limits(*stated, **_options(hooks, header_of)))
         app.api_route(path, methods=["GET", "POST", "HEAD"], dependencies=[limit])(answer)
     own = limits("1/minute", on_denied=lambda request, decision: module.Response(f"own {decision.rule}", 418))
-    app.get("/own", dependencies=[module.Depends(own)])(answer)
+    app.api_route("/own", methods=["GET", "POST"], dependencies=[module.Depends(own)])(answer)
     with serve_uvicorn(app) as site:
         yield site
 
@@ -196,7 +196,7 @@ def aiohttp(url: str, **options: Any) -> Iterator[Site]:
         own = limits(
             "1/minute", on_denied=lambda request, decision: web.Response(text=f"own {decision.rule}", status=418)
         )
-        app.router.add_get("/own", own(answer))
+        app.router.add_route("*", "/own", own(answer))
         async with AsyncRateLimiter.connect(url, **options) as limiter:
             app[limiter_key] = limiter
             runner = web.AppRunner(app, access_log=None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from sluicegate import AsyncRateLimiter, RateLimiter, asgi, wsgi
 grpc = pytest.importorskip("grpc")
 
 RULES = [{"rule_id": "calls", "identifier_type": "global", "rate": "1/hour", "match": {"path_pattern": "/shop.Orders/*"}}]
+Start = Callable[..., AbstractContextManager[Site]]
 _FRAME = b"\x00\x00\x00\x00\x05hello"
 
 
@@ -43,12 +44,47 @@ def site(*, is_closed: bool = False, **options: Any) -> Iterator[Site]:
         yield served
 
 
+@contextmanager
+def route(*, is_closed: bool = False, **options: Any) -> Iterator[Site]:
+    """The same service at a route of Starlette."""
+    Response = pytest.importorskip("starlette.responses").Response
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    from sluicegate.fastapi import RouteLimits
+
+    class Greeting(Response):  # type: ignore[misc,valid-type]
+        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+            await greeting(scope, receive, send)
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        async with AsyncRateLimiter.connect("memory://", rules=[]) as app.state.limiter:
+            if is_closed:
+                await app.state.limiter.close()
+            yield
+
+    async def place(_: Any) -> Any:
+        return Greeting()
+
+    limits = RouteLimits(lambda request: request.app.state.limiter, **options)
+    limited = limits.endpoint({"rule_id": "calls", "rate": "1/hour"})(place)
+    app = Starlette(routes=[Route("/shop.Orders/Place", limited, methods=["POST"])], lifespan=lifespan)
+    app.add_middleware(limits.middleware)
+    with serve_hypercorn(app) as served:
+        yield served
+
+
+SITES = pytest.mark.parametrize("site", [site, route], ids=["middleware", "route"])
+
+
 def call(served: Site) -> Any:
     with grpc.insecure_channel(f"127.0.0.1:{served.port}") as channel:
         return channel.unary_unary("/shop.Orders/Place")(b"world", timeout=LONGEST_WAIT)
 
 
-def test_a_call_that_is_denied_has_used_up_its_quota() -> None:
+@SITES
+def test_a_call_that_is_denied_has_used_up_its_quota(site: Start) -> None:
     with site() as served:
         assert call(served) == b"hello"
         with pytest.raises(grpc.RpcError) as denied:
@@ -59,7 +95,8 @@ def test_a_call_that_is_denied_has_used_up_its_quota() -> None:
     assert metadata["ratelimit"].startswith('"calls";r=0;t=')
 
 
-def test_a_call_that_cannot_be_decided_finds_the_service_unavailable() -> None:
+@SITES
+def test_a_call_that_cannot_be_decided_finds_the_service_unavailable(site: Start) -> None:
     with site(is_closed=True, on_error="deny") as served, pytest.raises(grpc.RpcError) as refused:
         call(served)
     assert refused.value.code() == grpc.StatusCode.UNAVAILABLE

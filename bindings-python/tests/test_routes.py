@@ -55,6 +55,20 @@ def test_methods_share_a_limit_or_have_their_own(start: Start) -> None:
     assert [site.ask(method, "/methods", ALICE).status for method in ("GET", "POST", "HEAD")] == [200, 200, 429]
 
 
+def test_calls_of_grpc_get_a_status_of_theirs(start: Start) -> None:
+    site = start()
+    web = ("Content-Type", "application/grpc-web+proto")
+    assert [site.ask("POST", "/first", ALICE, web).status for _ in range(2)] == [200, 200]
+    denied = site.ask("POST", "/first", ALICE, web)
+    assert (denied.status, denied.body, denied.header("grpc-status")) == (200, b"", "8")
+    assert denied.header("Content-Type") == web[1] and denied.header("Cache-Control") == "no-store"
+    assert denied.header("grpc-message") == f"Try again in {denied.header('Retry-After')} seconds."
+    assert [site.ask("GET", "/first", ALICE, web).status, site.ask("POST", "/first", ALICE).status] == [429, 429]
+    # An answer of the application's own is sent as it is.
+    _, own = site.ask("POST", "/own", ALICE, web), site.ask("POST", "/own", ALICE, web)
+    assert (own.status, own.body[:8], own.header("grpc-status")) == (418, b"own site", None)
+
+
 def test_routes_share_a_limit(start: Start) -> None:
     site = start()
     assert [site.ask("GET", path, ALICE).status for path in ("/first", "/second", "/first")] == [200, 200, 429]

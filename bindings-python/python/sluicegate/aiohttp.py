@@ -119,7 +119,7 @@ def _described(request: web.Request) -> RouteRequest:
 
 def _refused(denial: Denial) -> web.StreamResponse:
     response: web.StreamResponse = denial.answer or web.Response(
-        body=denial.problem.body, status=denial.problem.status, content_type="application/problem+json"
+        body=denial.reply.body, status=denial.reply.status, content_type=denial.content_type
     )
     for name, value in denial.headers:
         response.headers.setdefault(name, value)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
-from ._middleware import Headers, Policy, ensure, fields, header_name, merged, text
+from ._middleware import Policy, ensure, header_name, merged, text
 from ._native import Decision
 from ._paths import own_root_path, scope_paths
 from ._receiving import WatchedReceive
-from ._routes.asgi import UNANSWERED, outcome_of
+from ._routes.asgi import UNANSWERED, Reply, encoded, outcome_of
 from ._routes.deciding import Denial, asynchronous
 from ._routes.hooks import Count, Hooks
 from ._routes.matching import MatchedRequest, Matching
@@ -29,8 +29,6 @@ _Send = Callable[[Message], Awaitable[None]]
 _App = Callable[[Scope, _Receive, _Send], Awaitable[None]]
 # Messages that have the headers of an answer.
 _BEGINNINGS = ("http.response.start", "websocket.accept", "websocket.http.response.start")
-# What begins an answer to gRPC: all else that is said to its clients ends it.
-_LEADING = ("Content-Type", "Cache-Control")
 # Why a WebSocket is closed.
 _POLICY_VIOLATION = 1008
 _Find = Callable[[Scope], str | None | Awaitable[str | None]]
@@ -151,7 +149,7 @@ class RateLimitMiddleware:
             return await _refuse(verdict.denial, scope, receive, send)
         if verdict.decision is not None:
             scope["sluicegate.decision"] = verdict.decision
-        send = _with_headers(send, _encoded(verdict.headers)) if verdict.headers else send
+        send = _with_headers(send, encoded(verdict.headers)) if verdict.headers else send
         held = verdict.held
         if held is None:
             return await self._app(scope, receive, send)
@@ -210,10 +208,6 @@ async def _found(find: _FindUser | _Find | None, scope: Scope) -> Any:
     return await found if inspect.isawaitable(found) else found
 
 
-def _encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
-    return [(name.lower().encode(), value.encode()) for name, value in headers]
-
-
 def _with_headers(send: _Send, added: list[tuple[bytes, bytes]], *, is_own: bool = False) -> _Send:
     """Adds headers to the answer in place of the application's, or, where that is its own about the denial, beside them."""
     async def send_with_headers(message: Message) -> None:
@@ -258,30 +252,6 @@ async def _refuse(denial: Denial, scope: Scope, receive: _Receive, send: _Send) 
         if "websocket.http.response" not in scope.get("extensions", {}):
             return await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
     if denial.answer is not None:
-        await denial.answer(scope, receive, _with_headers(send, _encoded(denial.headers), is_own=True))
+        await denial.answer(scope, receive, _with_headers(send, encoded(denial.headers), is_own=True))
         return
-    problem = denial.problem.for_content_type(_content_type(scope))
-    response = "websocket.http.response" if is_websocket else "http.response"
-    headers, trailers = _split(fields(problem), scope)
-    start = {"type": f"{response}.start", "status": problem.status, "headers": _encoded(headers)}
-    await send({**start, "trailers": True} if trailers else start)
-    await send({"type": f"{response}.body", "body": b"" if scope.get("method") == "HEAD" else problem.body})
-    if trailers:
-        await send({"type": "http.response.trailers", "headers": _encoded(trailers), "more_trailers": False})
-
-
-def _content_type(scope: Scope) -> str | None:
-    """That of a body: every call of gRPC is a POST."""
-    if scope.get("method") != "POST":
-        return None
-    values = [value for name, value in scope["headers"] if name.lower() == b"content-type"]
-    return text(values[0]) if values else None
-
-
-def _split(headers: Headers, scope: Scope) -> tuple[Headers, Headers]:
-    """What clients of gRPC read at the end of an answer goes there, where a server can send it: in HTTP/2."""
-    is_grpc = any(name == "grpc-status" for name, _ in headers)
-    if not is_grpc or "http.response.trailers" not in (scope.get("extensions") or {}):
-        return headers, []
-    leading = [header for header in headers if header[0] in _LEADING]
-    return leading, [header for header in headers if header[0] not in (*_LEADING, "Content-Length")]
+    await Reply(denial)(scope, receive, send)

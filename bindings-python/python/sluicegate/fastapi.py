@@ -16,13 +16,12 @@ with needed("Starlette", "fastapi"):
     from starlette.requests import HTTPConnection
     from starlette.responses import Response
     from starlette.routing import Match
-    from starlette.websockets import WebSocket
 
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
 from ._middleware import ensure
 from ._native import Decision
-from ._routes.asgi import RouteMiddleware, Settlement, settlements
+from ._routes.asgi import Reply, RouteMiddleware, Settlement, settlements
 from ._routes.deciding import Denial, Route, Verdict, asynchronous, shared
 from ._routes.request import RouteRequest
 
@@ -41,9 +40,9 @@ class RateLimited(HTTPException):
 
 
 class _Answered(Exception):
-    """What `on_denied` answers, or a WebSocket that is refused."""
+    """What `on_denied` answers, a WebSocket that is refused, or a call of gRPC."""
 
-    def __init__(self, response: Response) -> None:
+    def __init__(self, response: Response | Reply) -> None:
         self.response = response
 
 
@@ -205,22 +204,26 @@ def _routes(router: Any) -> Iterator[Any]:
 
 
 def _refused(denial: Denial, connection: HTTPConnection) -> Exception:
-    response = denial.answer
-    if response is None and not isinstance(connection, WebSocket) and connection.scope["type"] == "http":
-        return RateLimited(denial)
-    if response is None:
-        response = Response(denial.problem.body, denial.problem.status, media_type="application/problem+json")
-    for name, value in denial.headers:
-        response.headers.setdefault(name, value)
     handlers = connection.scope.get("starlette.exception_handlers")
-    if handlers is None:
+    is_raised = denial.answer is None and connection.scope["type"] == "http" and not denial.is_grpc
+    if is_raised or handlers is None:
         return RateLimited(denial)
     # Of a class that nobody else has, in what the application knows of exceptions.
     handlers[0].setdefault(_Answered, _answer)
-    return _Answered(response)
+    return _Answered(Reply(denial) if denial.is_grpc else _response(denial))
 
 
-async def _answer(connection: Any, answered: _Answered) -> Response | None:
+def _response(denial: Denial) -> Response:
+    """The application's own answer, or ours to a WebSocket."""
+    response: Response = denial.answer or Response(
+        denial.problem.body, denial.problem.status, media_type="application/problem+json"
+    )
+    for name, value in denial.headers:
+        response.headers.setdefault(name, value)
+    return response
+
+
+async def _answer(connection: Any, answered: _Answered) -> Response | Reply | None:
     if connection.scope["type"] != "websocket":
         return answered.response
     if "websocket.http.response" in connection.scope.get("extensions", {}):

@@ -118,6 +118,8 @@ def _refused(denial: Denial) -> Any:
             response.headers.setdefault(name, value)
         return response
 
+    if denial.is_grpc:
+        return Response(denial.reply.body, denial.reply.status, content_type=denial.content_type)
     if denial.answer is None:
         raise RateLimited(denial)
     return denial.answer

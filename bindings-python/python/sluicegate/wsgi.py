@@ -124,9 +124,7 @@ def _refuse(denial: Denial, environ: WSGIEnvironment, start_response: StartRespo
     if denial.answer is not None:
         answer: WSGIApplication = denial.answer
         return answer(environ, _with_headers(start_response, denial.headers, is_own=True))
-    # Every call of gRPC is a POST.
-    content_type = environ.get("CONTENT_TYPE") if environ["REQUEST_METHOD"] == "POST" else None
-    problem = denial.problem.for_content_type(content_type)
+    problem = denial.reply
     start_response(f"{problem.status} {problem.title}", fields(problem))
     return [] if environ["REQUEST_METHOD"] == "HEAD" else [problem.body]
 

@@ -1,4 +1,4 @@
-"""What a dependency cannot see: the answer."""
+"""What is done with answers where a framework or a dependency cannot: those to denials, and what follows from the others."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._inflight import AsyncInFlight
-from .._middleware import Headers, merged
+from .._middleware import Headers, fields, merged
+from .deciding import Denial
 
+# What begins an answer to gRPC: all else that is said to its clients ends it.
+_LEADING = ("Content-Type", "Cache-Control")
 _KEY = "sluicegate.settlements"
 # Of an answer that never came.
 _BROKEN = 500
@@ -32,6 +35,36 @@ def outcome_of(message: Any) -> Outcome:
     sent = message.get("headers") or ()
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in sent}
     return Outcome(message.get("status", 200), headers)
+
+
+def encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
+    """Headers as servers take them."""
+    return [(name.lower().encode(), value.encode()) for name, value in headers]
+
+
+class Reply:
+    """The answer to a request that is denied, where the application has none: an application itself."""
+
+    def __init__(self, denial: Denial) -> None:
+        self._problem = denial.reply
+        self._is_grpc = denial.is_grpc
+
+    async def __call__(self, scope: Any, _: Any, send: Any) -> None:
+        response = "websocket.http.response" if scope["type"] == "websocket" else "http.response"
+        headers, trailers = self._split(scope)
+        start = {"type": f"{response}.start", "status": self._problem.status, "headers": encoded(headers)}
+        await send({**start, "trailers": True} if trailers else start)
+        await send({"type": f"{response}.body", "body": b"" if scope.get("method") == "HEAD" else self._problem.body})
+        if trailers:
+            await send({"type": "http.response.trailers", "headers": encoded(trailers), "more_trailers": False})
+
+    def _split(self, scope: Any) -> tuple[Headers, Headers]:
+        """What clients of gRPC read at the end of an answer goes there, where a server can send it: in HTTP/2."""
+        headers = fields(self._problem)
+        if not self._is_grpc or "http.response.trailers" not in (scope.get("extensions") or {}):
+            return headers, []
+        leading = [header for header in headers if header[0] in _LEADING]
+        return leading, [header for header in headers if header[0] not in (*_LEADING, "Content-Length")]
 
 
 @dataclass(frozen=True)
@@ -81,7 +114,7 @@ class _Answer:
         if message["type"] in ("http.response.start", "websocket.accept"):
             sent = message.get("headers") or ()
             self._outcome = outcome_of(message)
-            added = [(name.lower().encode(), value.encode()) for each in self.settlements for name, value in each.headers]
+            added = encoded([header for each in self.settlements for header in each.headers])
             message = {**message, "headers": merged(sent, added)}
         elif message["type"] == "http.response.body" and not message.get("more_body", False):
             # Before the byte is sent: the client's next request is to find what is given back.

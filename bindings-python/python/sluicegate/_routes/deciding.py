@@ -20,21 +20,36 @@ from .rules import Rule, RouteRules
 _T = TypeVar("_T")
 _LOG = logging.getLogger("sluicegate")
 _NO_STORE = ("Cache-Control", "no-store")
+# The status of HTTP of every answer to gRPC.
+_OK = 200
 
 
 @dataclass(frozen=True)
 class Denial:
     """What the client is answered in place of the application."""
 
+    # What is wrong.
     problem: Problem
+    # What the client is sent where the application does not answer: the problem, or a status of gRPC.
+    reply: Problem
     decision: Decision | None = None
     # That of `on_denied`, of the framework's own type.
     answer: Any = None
 
     @property
+    def is_grpc(self) -> bool:
+        """Whether the client reads a status of gRPC alone, which no exception of a framework leads to."""
+        return self.reply.status == _OK
+
+    @property
+    def content_type(self) -> str:
+        """That of the reply."""
+        return next(value for name, value in self.reply.headers if name == "Content-Type")
+
+    @property
     def headers(self) -> Headers:
         """Those of the answer, but for its type; they are for one client, and for now."""
-        names = [(name, value) for name, value in self.problem.headers if name.lower() != "content-type"]
+        names = [(name, value) for name, value in self.reply.headers if name.lower() != "content-type"]
         return names if any(name.lower() == "cache-control" for name, _ in names) else [*names, _NO_STORE]
 
     @property
@@ -102,19 +117,19 @@ class Deciding:
         hook = getattr(self.hooks, name)
         return (yield from ask(request.where, name, hook, (*request.arguments, *more), self._passing))
 
-    def _without_address(self) -> Verdict:
+    def _without_address(self, request: RouteRequest) -> Verdict:
         if self.hooks.no_address == "skip":
             return Verdict()
-        return Verdict(denial=Denial(Problem.invalid("the address of the client is not known")))
+        return _denied(request, Problem.invalid("the address of the client is not known"))
 
-    def _without_header(self, error: NoHeader) -> Verdict:
-        return Verdict(denial=Denial(Problem.invalid(str(error))))
+    def _without_header(self, request: RouteRequest, error: NoHeader) -> Verdict:
+        return _denied(request, Problem.invalid(str(error)))
 
-    def _undecided(self, error: SluicegateError) -> Verdict:
+    def _undecided(self, request: RouteRequest, error: SluicegateError) -> Verdict:
         found = self._policy.undecided(error)
-        return Verdict(denial=Denial(found)) if isinstance(found, Problem) else Verdict(headers=found)
+        return _denied(request, found) if isinstance(found, Problem) else Verdict(headers=found)
 
-    def _told(self, decision: Decision, request: Asked) -> Steps:
+    def _told(self, decision: Decision, request: RouteRequest) -> Steps:
         if self.hooks.on_decision is not None:
             try:
                 yield from self._ask("on_decision", request, decision)
@@ -128,7 +143,14 @@ class Deciding:
         answer = None
         if self.hooks.on_denied is not None:
             answer = yield from self._ask("on_denied", request, decision)
-        return Verdict(decision=decision, denial=Denial(found, decision, answer))
+        return _denied(request, found, decision, answer)
+
+
+def _denied(request: RouteRequest, problem: Problem, decision: Decision | None = None, answer: Any = None) -> Verdict:
+    """An answer of the application's own is sent as it is, whatever the client speaks."""
+    content_type = None if answer is not None else request.content_type
+    reply = problem if content_type is None else problem.for_content_type(content_type)
+    return Verdict(decision=decision, denial=Denial(problem, reply, decision, answer))
 
 
 class Route(Deciding):
@@ -168,16 +190,16 @@ class Route(Deciding):
         try:
             checks = yield from self._checks(rules, request)
         except NoAddress:
-            return self._without_address()
+            return self._without_address(request)
         except NoHeader as error:
-            return self._without_header(error)
+            return self._without_header(request, error)
         try:
             decision = yield called(limiter, rules, checks)
         except InvalidArgumentError as error:
             # What a client chooses is looked at before: this is what the route states.
             raise HookError(f"{request.where}: {error}") from error
         except SluicegateError as error:
-            return self._undecided(error)
+            return self._undecided(request, error)
         return (yield from self._told(decision, request))
 
     def _checks(self, rules: list[Rule], request: RouteRequest) -> Steps:

@@ -36,7 +36,7 @@ def signed_in(request: Any) -> Any:
 def refused(denial: Denial) -> HttpResponseBase:
     """The answer to a request that is denied: the application's own, or ours."""
     response: HttpResponseBase = denial.answer or HttpResponse(
-        denial.problem.body, status=denial.problem.status, content_type="application/problem+json"
+        denial.reply.body, status=denial.reply.status, content_type=denial.content_type
     )
     for name, value in denial.headers:
         response.headers.setdefault(name, value)

@@ -96,23 +96,23 @@ class Matching(Deciding):
             try:
                 decision = yield limiter.reserve_request(**request.line)
             except SluicegateError as error:
-                return self._undecided(error)
+                return self._undecided(request, error)
             return (yield from self._told(decision, request))
         names = yield from self._named(request)
         try:
             matches = limiter.match_request(**request.line)
         except SluicegateError as error:
-            return self._undecided(error)
+            return self._undecided(request, error)
         try:
             rules, checks = yield from self._checks(limiter, request, names, matches)
         except NoAddress:
-            return self._without_address()
+            return self._without_address(request)
         except NoHeader as error:
-            return self._without_header(error)
+            return self._without_header(request, error)
         try:
             decision = (yield called(limiter, rules, checks)) if checks else _unlimited()
         except SluicegateError as error:
-            return self._undecided(error)
+            return self._undecided(request, error)
         return (yield from self._told(decision, request))
 
     def _named(self, request: MatchedRequest) -> Steps:

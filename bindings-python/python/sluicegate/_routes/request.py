@@ -40,6 +40,12 @@ class RouteRequest:
         """What messages call it."""
         return f"route {self.template}"
 
+    @property
+    def content_type(self) -> str | None:
+        """That of a body: every call of gRPC is a POST."""
+        values = self.values("content-type") if self.method == "POST" else []
+        return values[0] if values else None
+
     def values(self, name: str) -> list[str]:
         """The values of a header."""
         return [value for other, value in self.headers if other == name]
