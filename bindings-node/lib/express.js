@@ -100,7 +100,7 @@ async function limitedBy(route, asked, response, next) {
   const { status, headers, body, decision } = ruling;
   const isAnswered = status !== undefined;
   const isOwn = isAnswered && decision !== undefined && route.hooks.onDenied !== undefined;
-  for (const [name, value] of Object.entries(isOwn ? untyped(headers) : headers)) response.setHeader(name, value);
+  setFields(isOwn ? untyped(headers) : headers, response, (name, value) => response.setHeader(name, value));
   if (decision !== undefined) Object.assign(request, { rateLimit: decision, reservation: ruling.held });
   if (isOwn) await route.ask('onDenied', asked, decision, response, next);
   else if (isAnswered) {

@@ -34,7 +34,7 @@
  */
 
 const { RateLimited, rateLimited } = require('./denial.js');
-const { setFields } = require('./grpc.js');
+const { isGrpc, setFields } = require('./grpc.js');
 const { judgeBy } = require('./middleware.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
@@ -136,13 +136,14 @@ async function ensureLimited(request) {
   throw new Error(`route ${url}: its limit is not in force (register the plugin before the routes: await app.register(limits.plugin))`);
 }
 
-/** Decides a request. Whether `onDenied` has answered it. */
+/** Decides a request. Whether it is answered: by `onDenied`, or with a status of gRPC. */
 async function isAnswered(route, asked, reply) {
   const [request] = asked.args;
   const report = reportTo(request, route.policy.givenLog);
   const ruling = await route.decide(asked, report.log);
   const { status, headers, decision, held } = ruling;
   if (decision !== undefined) Object.assign(request, { rateLimit: decision, reservation: held });
+  if (isGrpc(ruling)) return refusedByStatus(ruling, reply);
   reply.headers(untyped(headers));
   if (status === undefined) {
     holdFor(route, held, request.raw, reply.raw, reply, report);
@@ -151,6 +152,13 @@ async function isAnswered(route, asked, reply) {
   if (decision === undefined || !route.hooks.onDenied) throw rateLimited(ruling);
   const payload = await route.ask('onDenied', asked, decision, reply.code(status));
   if (payload !== undefined) reply.send(payload);
+  return true;
+}
+
+/** No error handler is asked. */
+function refusedByStatus({ status, headers, body }, reply) {
+  setFields(headers, reply.raw, (name, value) => reply.header(name, value));
+  reply.code(status).send(body);
   return true;
 }
 

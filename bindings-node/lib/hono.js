@@ -4,6 +4,7 @@
 /** @import { Decision } from './index.js' */
 /** @import { LimiterOf, RouteDefaults, RouteLimitOptions, Stated } from './types.js' */
 
+const { setFields } = require('./grpc.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
 const { holdFor } = require('./routes/node.js');
@@ -53,7 +54,10 @@ function requestOf(context) {
 
 async function refused(route, asked, { status, headers, body, decision }) {
   const [context] = asked.args;
-  if (decision === undefined || !route.hooks.onDenied) return context.body(body, status, headers);
+  if (decision === undefined || !route.hooks.onDenied) {
+    setFields(headers, context.env?.outgoing, (name, value) => context.header(name, value));
+    return context.body(body, status);
+  }
   const response = await route.ask('onDenied', asked, decision);
   context.res = response;
   for (const [name, value] of Object.entries(untyped(headers))) if (!response.headers.has(name)) context.header(name, value);

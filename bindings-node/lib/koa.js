@@ -3,6 +3,7 @@
 /** @import { Decision } from './index.js' */
 /** @import { KoaContext, LimiterOf, RouteDefaults, RouteLimitOptions, Stated } from './types.js' */
 
+const { isGrpc, setFields } = require('./grpc.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
 const { holdFor, routeRequest } = require('./routes/node.js');
@@ -29,14 +30,14 @@ function routeLimits(limiter, defaults) {
       const asked = routeRequest(context.req, { args: [context], template: templateOf(context), params: context.params ?? {} });
       const { status, headers, body, decision, held } = await route.decide(asked);
       if (decision !== undefined) Object.assign(context.state, { rateLimit: decision, reservation: held });
-      context.set(untyped(headers));
+      if (!isGrpc({ headers })) context.set(untyped(headers));
       if (status === undefined) {
         holdFor(route, held, context.req, context.res, context);
         return next();
       }
       context.status = status;
       if (decision !== undefined && route.hooks.onDenied) return route.ask('onDenied', asked, decision);
-      context.set(headers);
+      setFields(headers, context.res, (name, value) => context.set(name, value));
       context.body = body;
     };
   };

@@ -6,6 +6,7 @@
 
 const { boolean, optional, options, wrongType } = require('./arguments.js');
 const { invalidArgument } = require('./error.js');
+const { contentTypeOf } = require('./grpc.js');
 const native = require('./native.js');
 const { POLICY, clientOf, decided, finder, invalid, policyOf, undecided, untyped } = require('./policy.js');
 const { NoHeader } = require('./routes/keys.js');
@@ -41,7 +42,7 @@ function judgeWith(limiter, given) {
   return async (request, raw, response, route, /** @type {{ log: Function, warn: Function }} */ { log, warn } = policy) => {
     if (matching.hooks.skip && (await matching.ask('skip', request))) return { headers: {} };
     const asked = await requestOf(request, raw, route, policy);
-    const contentType = contentTypeOf(raw);
+    const contentType = contentTypeOf(raw.method, raw.headers['content-type']);
     let held;
     try {
       held = await matching.decide(asked, request);
@@ -66,11 +67,6 @@ async function told(matching, decision, request, policy, contentType) {
   const ruling = decided(decision, policy, onDenied ? undefined : contentType);
   if (ruling.status === undefined || !onDenied) return ruling;
   return { ...ruling, headers: untyped(ruling.headers), answer: (...more) => matching.ask('onDenied', request, decision, ...more) };
-}
-
-/** The type of a body: every call of gRPC is a POST. */
-function contentTypeOf({ method, headers }) {
-  return method === 'POST' ? headers['content-type'] : undefined;
 }
 
 /** @param {RateLimitOptions<unknown>} options */

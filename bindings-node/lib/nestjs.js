@@ -40,7 +40,9 @@
  *   & RouteDefaults<NestArguments<Request>, unknown, NestDenied<Request>>} RateLimitModuleOptions
  */
 
-const { HttpException, Inject, Injectable, Module, SetMetadata, UseGuards, applyDecorators } = require('@nestjs/common');
+const { HttpException, Inject, Injectable, Module, SetMetadata, StreamableFile, UseGuards, applyDecorators } = require('@nestjs/common');
+const { isGrpc } = require('./grpc.js');
+const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
 const { RouteRules } = require('./routes/rules.js');
 const { contextOf } = require('./routes/nest-context.js');
@@ -143,18 +145,23 @@ Inject(SHARED)(RateLimitGuard, undefined, 0);
 
 async function decide(route, context) {
   const { asked, request, raw, response, setHeader, denied } = contextOf(context);
-  const { status, headers, body, decision, held } = await route.decide(asked);
-  for (const [name, value] of Object.entries(headers)) {
-    if (name.toLowerCase() !== 'content-type') setHeader(name, value);
-  }
+  const ruling = await route.decide(asked);
+  const { status, headers, decision, held } = ruling;
+  for (const [name, value] of Object.entries(untyped(headers))) setHeader(name, value);
   if (decision !== undefined && typeof request === 'object') Object.assign(request, { rateLimit: decision, reservation: held });
-  if (status !== undefined) throw await refusal(route, asked, decision, () => denied(rateLimitException(status, JSON.parse(body ?? '{}'), decision)));
+  if (status !== undefined) throw await refusal(route, asked, decision, () => denied(rateLimitException(status, problemOf(ruling), decision)));
   if (held === undefined) return;
   if (response === undefined) {
     await held.release();
     throw new Error(`${asked.where}: rules with reservations are for requests of HTTP, whose end is known`);
   }
   holdFor(route, held, raw, response);
+}
+
+/** What filters send: problem details, or, beside a status of gRPC, nothing: then headers are the end of the answer. */
+function problemOf({ headers, body }) {
+  if (isGrpc({ headers })) return new StreamableFile(Buffer.alloc(0), { type: headers['Content-Type'] });
+  return JSON.parse(body ?? '{}');
 }
 
 async function refusal(route, asked, decision, otherwise) {

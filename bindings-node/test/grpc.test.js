@@ -1,6 +1,6 @@
 'use strict';
 
-// Calls of gRPC, which a real client sends to applications behind the middleware, over HTTP/2.
+// Calls of gRPC, which a real client sends to applications behind the middleware and with limits at routes, over HTTP/2.
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
@@ -65,6 +65,82 @@ async function ofFastify(fastify, t, limiter, options) {
   return app.server.address().port;
 }
 
+/** Applications with a limit at their route. */
+const ROUTES = {
+  async express(limits) {
+    const limited = limits(require('sluicegate/express'));
+    return http2.createServer((request, response) => {
+      limited(request, response, () => {
+        response.setHeader('content-type', 'application/grpc');
+        response.setTrailer('grpc-status', '0');
+        response.end(framed(HELLO));
+      });
+    });
+  },
+  async fastify(limits) {
+    const app = FASTIFY['fastify 5']({ http2: true });
+    app.addContentTypeParser('application/grpc', (request, payload, done) => done(null));
+    app.post('/shop.Orders/Place', { preHandler: limits(require('sluicegate/fastify')) }, async (request, reply) => {
+      reply.header('content-type', 'application/grpc');
+      reply.raw.setTrailer('grpc-status', '0');
+      return framed(HELLO);
+    });
+    await app.ready();
+    return app.server;
+  },
+  async koa(limits) {
+    const app = new (require('koa'))().use(limits(require('sluicegate/koa'))).use((context) => {
+      context.res.setTrailer('grpc-status', '0');
+      context.body = framed(HELLO);
+      context.type = 'application/grpc';
+    });
+    return http2.createServer(app.callback());
+  },
+  async hono(limits) {
+    const { Hono } = require('hono');
+    const app = new Hono().post('/shop.Orders/Place', limits(require('sluicegate/hono')), (context) => {
+      context.env.outgoing.setTrailer('grpc-status', '0');
+      return context.body(framed(HELLO), 200, { 'content-type': 'application/grpc' });
+    });
+    return require('@hono/node-server').createAdaptorServer({ fetch: app.fetch, createServer: http2.createServer });
+  },
+  async nest(limits, limiter) {
+    require('reflect-metadata');
+    const { Controller, Module, Post, Req, Res } = require('@nestjs/common');
+    const { NestFactory } = require('@nestjs/core');
+    const { FastifyAdapter } = require('@nestjs/platform-fastify');
+    const { RateLimit, RateLimitModule } = require('sluicegate/nestjs');
+    class Orders {
+      place(request, reply) {
+        reply.header('content-type', 'application/grpc');
+        reply.raw.setTrailer('grpc-status', '0');
+        reply.send(framed(HELLO));
+      }
+    }
+    [Req(), Res()].forEach((decorate, at) => decorate(Orders.prototype, 'place', at));
+    const place = Object.getOwnPropertyDescriptor(Orders.prototype, 'place');
+    for (const decorate of [Post('/shop.Orders/Place'), RateLimit(...LIMIT)]) decorate(Orders.prototype, 'place', place);
+    Controller()(Orders);
+    class App {}
+    Module({ imports: [RateLimitModule.forRoot({ limiter, onError: 'deny', log() {} })], controllers: [Orders] })(App);
+    const app = await NestFactory.create(App, new FastifyAdapter({ http2: true }), { logger: false });
+    app.getHttpAdapter().getInstance().addContentTypeParser('application/grpc', (request, payload, done) => done(null));
+    await app.init();
+    await app.getHttpAdapter().getInstance().ready();
+    return app.getHttpServer();
+  },
+};
+const LIMIT = ['calls', { key: () => 'all' }];
+
+async function atRoute(framework, t, limiter) {
+  const limits = ({ routeLimits }) => routeLimits(limiter, { onError: 'deny', log() {} })(...LIMIT);
+  const server = await ROUTES[framework](limits, limiter);
+  server.listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  return server.address().port;
+}
+
 async function isDenied(open) {
   const limiter = await RateLimiter.connect('memory://', { rules: RULES });
   const port = await open(limiter);
@@ -95,6 +171,14 @@ each(FASTIFY, 'a call that is denied has used up its quota', (fastify, t) =>
 
 each(FASTIFY, 'a call that cannot be decided finds the service unavailable', (fastify, t) =>
   isUnavailable((limiter) => ofFastify(fastify, t, limiter, CLOSED)));
+
+for (const framework of Object.keys(ROUTES)) {
+  test(`a limit at a route answers with a status of gRPC (${framework})`, async (t) => {
+    const open = (limiter) => atRoute(framework, t, limiter);
+    await isDenied(open);
+    await isUnavailable(open);
+  });
+}
 
 test('gRPC-Web over HTTP/1.1 is answered in headers, and own answers are the application\'s', async (t) => {
   const { createServer } = require('node:http');

@@ -36,7 +36,7 @@ const ROUTES = {
   '/login': ['2/minute', { count: 'failures' }],
   '/sales': ['2/minute', { count: 'successes' }],
   '/created': ['1/minute', { count: ({ statusCode, status }) => (statusCode ?? status) === 201 }],
-  '/bulk': ['10/minute', { cost: async (header) => Number(header('x-cost') ?? 1) }],
+  '/bulk': ['10/day', { cost: async (header) => Number(header('x-cost') ?? 1) }],
   '/health': ['1/minute', { skip: (header) => header('x-probe') === '1' }],
   '/broken': ['1/minute', { key: () => undefined }],
   '/nobody': ['1/minute', { key: () => 0 }],
@@ -80,7 +80,7 @@ const SITES = {
     };
     addRoutes((request, name) => request.get(name), (path, stated, options) => app.all(path, limits(stated, options), answer));
     const onDenied = (request, decision, response) => response.status(418).send(`own ${decision.rule}`);
-    app.get('/own', limits('1/minute', { onDenied }), answer);
+    app.all('/own', limits('1/minute', { onDenied }), answer);
     app.use((error, request, response, next) => {
       log(`${error.stack}`);
       response.status(error.status ?? 500).end();
@@ -91,6 +91,7 @@ const SITES = {
   },
   async fastify(framework, limiter, log) {
     const app = framework({ logger: { level: 'warn', stream: { write: log } } });
+    takeGrpc(app);
     const limits = fastify.routeLimits(limiter, { name: 'site', trustedProxies: 1 });
     await app.register(limits.plugin);
     const answer = (request, reply) => reply.code(Number(request.headers['x-answer'] ?? 200)).send(answerOf(request.rateLimit));
@@ -100,7 +101,7 @@ const SITES = {
       for (const method of ['GET', 'POST']) app.route({ url, method, handler: answer, ...limited });
     });
     const onDenied = (request, decision, reply) => reply.code(418).send(`own ${decision.rule}`);
-    app.get('/own', { preHandler: limits('1/minute', { onDenied }) }, answer);
+    app.route({ url: '/own', method: ['GET', 'POST'], preHandler: limits('1/minute', { onDenied }), handler: answer });
     await app.listen({ port: 0, host: '127.0.0.1' });
     return { port: app.server.address().port, close: () => app.close() };
   },
@@ -116,7 +117,7 @@ const SITES = {
       router.register(path, ['GET', 'HEAD', 'POST'], [limits(stated, options), answer]);
     });
     const onDenied = (context, decision) => Object.assign(context, { status: 418, body: `own ${decision.rule}` });
-    router.get('/own', limits('1/minute', { onDenied }), answer);
+    router.all('/own', limits('1/minute', { onDenied }), answer);
     app.use(router.routes());
     app.on('error', (error) => log(`${error.stack}`));
     const server = createServer(app.callback()).listen(0, '127.0.0.1');
@@ -129,7 +130,7 @@ const SITES = {
     const answer = (context) => context.json(answerOf(context.get('rateLimit')), Number(context.req.header('x-answer') ?? 200));
     addRoutes(({ req }, name) => req.header(name), (path, stated, options) => app.on(['GET', 'POST'], path, limits(stated, options), answer));
     const onDenied = (context, decision) => new Response(`own ${decision.rule}`, { status: 418 });
-    app.get('/own', limits('1/minute', { onDenied }), answer);
+    app.all('/own', limits('1/minute', { onDenied }), answer);
     app.onError((error, context) => {
       log(`${error.stack}`);
       return context.text('', 500);
@@ -166,10 +167,16 @@ const SITES = {
     const say = (...words) => log(words.join(' '));
     const logger = { log() {}, error: say, warn: say };
     const app = await NestFactory.create(App, adapterOf(), { logger });
+    takeGrpc(app.getHttpAdapter().getInstance());
     await app.listen(0, '127.0.0.1');
     return { port: app.getHttpServer().address().port, close: () => app.close() };
   },
 };
+
+/** Fastify refuses bodies of types that it does not know. */
+function takeGrpc(app) {
+  app.addContentTypeParser?.('application/grpc-web+proto', (request, payload, done) => done(null));
+}
 
 /** Adds a handler to a class, as decorators do. Its argument has request and response. */
 function define(type, name, decorators, handler) {

@@ -62,6 +62,22 @@ everywhere('methods share a limit or have their own', async (site) => {
   assert.deepEqual(await asked('/methods', 'GET', 'POST', 'HEAD'), [200, 200, 429]);
 });
 
+everywhere('calls of gRPC get a status of theirs', async (site) => {
+  const { get } = await site();
+  const web = { ...ALICE, 'content-type': 'application/grpc-web+proto' };
+  const got = [];
+  for (const path of ['/first', '/second', '/own']) got.push((await get(path, web, 'POST')).status);
+  assert.deepEqual(got, [200, 200, 200]);
+  const { status, body, headers } = await get('/first', web, 'POST');
+  assert.deepEqual([status, body, headers['grpc-status'], headers['content-type']], [200, '', '8', web['content-type']]);
+  assert.equal(headers['cache-control'], 'no-store');
+  assert.equal(decodeURIComponent(headers['grpc-message']), `Try again in ${headers['retry-after']} seconds.`);
+  assert.deepEqual([(await get('/first', web)).status, (await get('/first', ALICE, 'POST')).status], [429, 429]);
+  // An answer of the application's own is sent as it is.
+  const own = await get('/own', web, 'POST');
+  assert.deepEqual([own.status, own.headers['grpc-status']], [418, undefined]);
+});
+
 everywhere('routes share a limit', async (site) => {
   const { get } = await site();
   const got = [];

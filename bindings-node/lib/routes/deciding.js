@@ -6,6 +6,7 @@
 
 const { boolean, optional, options, text, wrongType } = require('../arguments.js');
 const { invalidArgument } = require('../error.js');
+const { contentTypeOf } = require('../grpc.js');
 const { POLICY, decided, invalid, policyOf, undecided } = require('../policy.js');
 const { HOOKS, HookError, ask, hooksOf, isKept, whole } = require('./hooks.js');
 const { Keys, NoAddress, NoHeader } = require('./keys.js');
@@ -91,13 +92,14 @@ class Route {
     if (!enabled || (this.hooks.skip && (await this.ask('skip', request)))) return { headers: {} };
     const limiter = typeof given === 'function' ? ensureLimiter(await given(...request.args)) : given;
     const rules = this.#rules.of(limiter, name, request);
+    const contentType = contentTypeOf(request.method, request.lines('content-type'));
     let checks;
     try {
       checks = await this.#checks(rules, request);
     } catch (error) {
-      if (error instanceof NoHeader) return invalid(error.message);
+      if (error instanceof NoHeader) return invalid(error.message, contentType);
       if (!(error instanceof NoAddress)) throw error;
-      return this.hooks.noAddress === 'skip' ? { headers: {} } : invalid('the address of the client is not known');
+      return this.hooks.noAddress === 'skip' ? { headers: {} } : invalid('the address of the client is not known', contentType);
     }
     let decision;
     try {
@@ -105,11 +107,12 @@ class Route {
     } catch (error) {
       // What a client chooses is looked at before: this is what the route states.
       if (error?.code === 'InvalidArgument') throw new HookError(`${request.where}: ${error.message}`);
-      return undecided(error, this.policy, log);
+      return undecided(error, this.policy, log, contentType);
     }
     await this.#tell(decision, request);
     const held = decision.allowed && decision.id !== undefined ? decision : undefined;
-    return { ...decided(decision, this.policy), decision, held };
+    // An answer of the application's own is sent as it is, whatever the client speaks.
+    return { ...decided(decision, this.policy, this.hooks.onDenied ? undefined : contentType), decision, held };
   }
 
   /** What a function of the application says of a request. */
