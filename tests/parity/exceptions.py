@@ -13,6 +13,8 @@ def each(language: str, part: str, names: str, reason: str) -> dict[tuple[str, s
 # It is not there, though at least one other language has it.
 MISSING = {
     # Classes and types.
+    **each("rust", "package", "observe", "the crate `metrics` is what its applications have"),
+    **each("c", "package", "observe", "sluicegate_prometheus and sluicegate_metrics are what it has"),
     **each("node", "package", "AsyncRateLimiter", "every call answers with a promise"),
     **each("c", "package", "AsyncRateLimiter", "there is no event loop that all programs share"),
     **each("c", "package", "RateLimitLayer RouteLimits", "there is no interface of servers that all programs share"),
@@ -197,7 +199,9 @@ ALONE = {
         "fixtures of pytest, which only Python has",
     ),
     **each("python", "package", "LimiterCollector", "what prometheus_client takes"),
-    **each("python", "package", "RoundTripExporter observe", "what OpenTelemetry takes"),
+    **each("python", "package", "RoundTripExporter", "what OpenTelemetry takes"),
+    **each("node", "package", "RoundTripProducer", "what OpenTelemetry takes"),
+    **each("node", "package", "register_metrics", "what prom-client takes"),
     **each("python", "package", "AsyncSluicegateStorage SluicegateStorage", "what the package limits takes, which only Python has"),
     **each("node", "package", "FastifyRouteLimits FastifyRouteOptions route_limits", "what its frameworks take at their routes"),
     **each("node", "package", "RateLimitException RateLimitGuard RateLimitModule RateLimitModuleOptions rate_limit", "what NestJS takes"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from weakref import WeakSet
 
@@ -127,7 +126,7 @@ def observe(
     if provider in _OBSERVING:
         raise ValueError("this meter provider has limiters already: name all of them in one dict, to which more can be added")
     _OBSERVING.add(provider)
-    meter = provider.get_meter(_SCOPE, version(_SCOPE))
+    meter = provider.get_meter(_SCOPE)
     for instrument in _INSTRUMENTS:
         create = getattr(meter, f"create_observable_{instrument.kind}")
         callback = _callback(limiters, instrument.observed)
@@ -163,7 +162,7 @@ class RoundTripExporter(MetricExporter):
     def export(self, metrics_data: MetricsData, timeout_millis: float = 10_000, **kwargs: Any) -> MetricExportResult:
         """Exports what was collected, and the round trips."""
         first, *others = metrics_data.resource_metrics
-        own = ScopeMetrics(InstrumentationScope(_SCOPE, version(_SCOPE)), [self._round_trips()], "")
+        own = ScopeMetrics(InstrumentationScope(_SCOPE), [self._round_trips()], "")
         with_own = replace(first, scope_metrics=[*first.scope_metrics, own])
         return self._exporter.export(MetricsData([with_own, *others]), timeout_millis, **kwargs)
 

@@ -1,0 +1,3 @@
+import telemetry from './opentelemetry.js';
+
+export const { RoundTripProducer, observe } = telemetry;

@@ -1,0 +1,3 @@
+import registering from './prom-client.js';
+
+export const { registerMetrics } = registering;
