@@ -166,6 +166,29 @@ async fn a_denial_may_be_answered_by_the_application() {
 }
 
 #[tokio::test]
+async fn headers_are_those_of_the_innermost_limit() {
+    let limiter = limiter().await;
+    let limits = limits(&limiter);
+    let all = limits.clone().shared("all").layer("1000/hour").unwrap();
+    let app = Router::new().route("/free", get(async || "free")).route(
+        "/a",
+        get(async || [("ratelimit", "the application's")]).layer(limits.layer("1/hour").unwrap()),
+    );
+    let server = server(app.layer(all).layer(RateLimitLayer::new(limiter))).await;
+    for status in [200, 429] {
+        let answer = ask(server, &["GET /a"]).await;
+        let told = answer.header("ratelimit").unwrap();
+        assert_eq!(
+            (answer.status, told.split(';').next()),
+            (status, Some("\"routes:/a:1/hour\"")),
+            "{}",
+            answer.head
+        );
+    }
+    assert!(ask(server, &["GET /free"]).await.header("ratelimit").unwrap().starts_with("\"routes:all:"));
+}
+
+#[tokio::test]
 async fn parallel_guesses_do_not_pass_together() {
     let limiter = limiter().await;
     let gate = Arc::new(Semaphore::new(0));

@@ -107,17 +107,32 @@ where
             let (mut parts, body) = request.into_parts();
             let (headers, mut flight) = match judge(&limits, &mut parts).await {
                 LimitOutcome::Admit(headers, flight) => (headers, flight),
-                LimitOutcome::Answer(response) => return Ok(response.map(ResponseBody::of_text)),
+                LimitOutcome::Answer(mut response) => {
+                    response.extensions_mut().insert(Told);
+                    return Ok(response.map(ResponseBody::of_text));
+                }
             };
             let (mut head, body) = inner.call(Request::from_parts(parts, body)).await?.into_parts();
             if let Some(flight) = &mut flight {
                 flight.answered(&head);
             }
-            for (name, value) in &headers {
-                head.headers.insert(name, value.clone());
-            }
+            add_headers(&mut head, &headers);
             Ok(Response::from_parts(head, ResponseBody::new(body, flight)))
         })
+    }
+}
+
+/// In the extensions of a response that has the headers of a limit.
+#[derive(Clone)]
+struct Told;
+
+/// Adds the headers of a decision in place of the application's. Those of a limit further in, which may have denied, stay.
+fn add_headers(head: &mut http::response::Parts, headers: &HeaderMap) {
+    if headers.is_empty() || head.extensions.insert(Told).is_some() {
+        return;
+    }
+    for (name, value) in headers {
+        head.headers.insert(name, value.clone());
     }
 }
 
