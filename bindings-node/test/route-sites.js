@@ -195,8 +195,8 @@ const KOA = {
   'koa 3': { Koa: require('koa'), Router: require('@koa/router') },
 };
 const NEST = {
-  'nest 11 on express': () => new (require('@nestjs/platform-express').ExpressAdapter)(),
-  'nest 11 on fastify': () => new (require('@nestjs/platform-fastify').FastifyAdapter)(),
+  'nest on express': () => new (require('@nestjs/platform-express').ExpressAdapter)(),
+  'nest on fastify': () => new (require('@nestjs/platform-fastify').FastifyAdapter)(),
 };
 const HONO = {
   'hono 3': { ...require('hono3'), ...require('@hono/node-server') },

@@ -108,6 +108,7 @@ NIGHTLY = [
     suite("Python", of_runner, "bindings-python/tests/run", "rest", after=("programs", "package wheel"), most=3600),
     suite("previous frameworks", of_runner, "bindings-python/tests/run", "previous", after=("programs", "package wheel")),
     suite("Node", of_runner, "bindings-node/test/run", after=("programs", "package npm"), most=1800),
+    suite("previous frameworks of Node", of_runner, "bindings-node/test/run", "previous", after=("programs", "package npm")),
     suite("C", of_runner, "bindings-c/tests/run", after=("programs", "package c-archive"), most=3600),
     suite("chaos", of_unittest, "tests/chaos/run", after=("programs", "package wheel", "package npm", "package c-archive"), most=3600),
     Job("servers", ["tests/matrix/run"], "debug", of_runner, ("compile",), 3600),
