@@ -1,5 +1,6 @@
 'use strict';
 
+const { setImmediate: soon } = require('node:timers');
 const { KNOWN, callOptions, keyOf, text, wrongType } = require('./arguments.js');
 const { errorOf, rejected, succeeded } = require('./error.js');
 const { severalCall } = require('./items.js');
@@ -21,8 +22,8 @@ const OPENED = 0;
 const WATCHES = process.versions.bun === undefined;
 
 /**
- * The calls of one limiter on their way to Rust and back. Those made in one iteration of the event loop cross
- * together, and the answers that have come by the next one are fetched together.
+ * The calls of one limiter on their way to Rust and back. Those made in one iteration of the event loop, such as by the requests that
+ * have come, cross together, and the answers that have come by the next one are fetched together.
  *
  * The native limiter refers to this for ever, by `wake`. So this refers to the native limiter only while
  * calls are pending: with a circle through native memory, neither would ever be collected.
@@ -43,9 +44,9 @@ class Calls {
     return this.#expect(native, OPENED, {});
   }
 
-  /** Makes a call, and promises its answer. */
+  /** Makes a call, and promises its answer. It crosses by Node's own timers, whatever a test has put in their place since. */
   send(native, call) {
-    if (this.#queue.length === 0) process.nextTick(() => this.#flush());
+    if (this.#queue.length === 0) soon(() => this.#flush());
     this.#queue.push(call);
     call.token = ++this.#lastToken;
     return this.#expect(native, call.token, call);
@@ -127,7 +128,7 @@ class Calls {
     // Such as those that an open circuit breaker refuses.
     if (this.#native.hasAnswers) this.wake();
     if (this.#pending.size === 0) return;
-    if (this.#pending.size === 1) setImmediate(() => this.#spin());
+    if (this.#pending.size === 1) this.#spin();
     else this.#expireInTime();
   }
 
@@ -136,7 +137,7 @@ class Calls {
     if (this.#timer === undefined || this.#native.isHurried) this.#expire();
   }
 
-  /** When all else that the loop has to do is done, and a single call is pending. */
+  /** Looks for the answer to a single call, when all else that the loop has to do is done. */
   #spin() {
     if (this.#native === undefined) return;
     this.#native.spin();

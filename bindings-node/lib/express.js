@@ -101,7 +101,10 @@ async function limitedBy(route, asked, response, next) {
   const isAnswered = status !== undefined;
   const isOwn = isAnswered && decision !== undefined && route.hooks.onDenied !== undefined;
   setFields(isOwn ? untyped(headers) : headers, response, (name, value) => response.setHeader(name, value));
-  if (decision !== undefined) Object.assign(request, { rateLimit: decision, reservation: ruling.held });
+  if (decision !== undefined) {
+    request.rateLimit = decision;
+    request.reservation = ruling.held;
+  }
   if (isOwn) await route.ask('onDenied', asked, decision, response, next);
   else if (isAnswered) {
     response.statusCode = status;

@@ -57,10 +57,7 @@ const { holdFor, routeRequest } = require('./routes/node.js');
 const rateLimit = async (fastify, { limiter, ...options }) => {
   const judge = judgeBy(limiter, options);
   const ignoreCase = ignoresCase(fastify.initialConfig);
-  // So that all requests are objects of one shape.
-  for (const name of ['reservation', 'rateLimit']) {
-    if (!fastify.hasRequestDecorator(name)) fastify.decorateRequest(name, undefined);
-  }
+  decorate(fastify);
   fastify.addHook('onRequest', async (request, reply) => {
     const report = reportTo(request, options.log);
     const { raw, originalUrl: target } = request;
@@ -73,6 +70,13 @@ const rateLimit = async (fastify, { limiter, ...options }) => {
     return reply;
   });
 };
+
+/** So that all requests are objects of one shape. */
+function decorate(fastify) {
+  for (const name of ['reservation', 'rateLimit']) {
+    if (!fastify.hasRequestDecorator(name)) fastify.decorateRequest(name, undefined);
+  }
+}
 
 /** What is logged by the request's own logger, unless the application has a function for it. */
 function reportTo(request, given) {
@@ -101,20 +105,23 @@ function ignoresCase({ caseSensitive, routerOptions }) {
  */
 function routeLimits(limiter, defaults) {
   const shared = sharedOf(limiter, defaults);
-  const limits = (stated, options) => {
-    const route = new Route(shared, stated, options);
-    return async (request, reply) => {
-      const { url = '404' } = request.routeOptions;
-      const asked = routeRequest(request.raw, { args: [request], template: url, params: request.params });
-      // The reply is waited for: the answer of `onDenied` is on its way.
-      if (await isAnswered(route, asked, reply)) return reply;
-    };
-  };
+  const limits = (stated, options) => hookOf(new Route(shared, stated, options));
   const plugin = async (fastify) => {
-    fastify.addHook('onRoute', (route) => limitByConfig(route, limits));
+    decorate(fastify);
+    fastify.addHook('onRoute', (route) => limitByConfig(route, (stated, options) => hookOf(new Route(shared, stated, options), route.url)));
     fastify.addHook('preHandler', ensureLimited);
   };
   return Object.assign(limits, { plugin: forInstance(plugin, 'sluicegate-routes') });
+}
+
+/** A hook that limits one route, whose template is known, or several: then each request tells it, for which Fastify makes an object. */
+function hookOf(route, known) {
+  return async (request, reply) => {
+    const template = known ?? request.routeOptions.url ?? '404';
+    const asked = routeRequest(request.raw, { args: [request], template, params: request.params });
+    // The reply is waited for: the answer of `onDenied` is on its way.
+    if (await isAnswered(route, asked, reply)) return reply;
+  };
 }
 
 /** In the `config` of routes whose limits are in force. */
@@ -130,10 +137,10 @@ function limitByConfig(route, limits) {
 }
 
 /** A route that was added before the plugin has a limit that nothing keeps. */
-async function ensureLimited(request) {
+function ensureLimited(request, reply, done) {
   const { url, config = request.routeConfig } = request.routeOptions;
-  if (!config?.limit || config[LIMITED]) return;
-  throw new Error(`route ${url}: its limit is not in force (register the plugin before the routes: await app.register(limits.plugin))`);
+  if (!config?.limit || config[LIMITED]) return done();
+  done(new Error(`route ${url}: its limit is not in force (register the plugin before the routes: await app.register(limits.plugin))`));
 }
 
 /** Decides a request. Whether it is answered: by `onDenied`, or with a status of gRPC. */
@@ -142,7 +149,10 @@ async function isAnswered(route, asked, reply) {
   const report = reportTo(request, route.policy.givenLog);
   const ruling = await route.decide(asked, report.log);
   const { status, headers, decision, held } = ruling;
-  if (decision !== undefined) Object.assign(request, { rateLimit: decision, reservation: held });
+  if (decision !== undefined) {
+    request.rateLimit = decision;
+    request.reservation = held;
+  }
   if (isGrpc(ruling)) return refusedByStatus(ruling, reply);
   reply.headers(untyped(headers));
   if (status === undefined) {

@@ -7,8 +7,10 @@
 const { debuglog } = require('node:util');
 const { number, text, wrongType } = require('./arguments.js');
 const { SluicegateError, WrongTypeError, invalidArgument, succeeded } = require('./error.js');
-const { ensureStyle, headers } = require('./headers.js');
+const { ensureStyle } = require('./headers.js');
 const native = require('./native.js');
+const { Peers } = require('./routes/peers.js');
+const { headersByTemplate } = require('./templates.js');
 
 const debug = debuglog('sluicegate');
 
@@ -45,6 +47,7 @@ function policyOf({
     // Where nobody listens, what happens once in a long while is said by Node.
     warn: log ?? process.emitWarning,
     maxLeaseSeconds,
+    peers: new Peers(),
   };
 }
 
@@ -94,7 +97,7 @@ function sayShadow(decision) {
  */
 function decided(decision, { style }, contentType) {
   sayShadow(decision);
-  if (decision.allowed) return { headers: headers(decision, style) };
+  if (decision.allowed) return { headers: headersByTemplate(decision, style) };
   return answer(native.answerDenied(decision, decision.parts, style, contentType));
 }
 
@@ -118,9 +121,20 @@ function invalid(message, contentType) {
   return answer(native.answerInvalid(message, contentType));
 }
 
-/** The headers of a denial for an answer of the application's own, which states its type itself. */
+/**
+ * The headers of a denial for an answer of the application's own, which states its type itself.
+ *
+ * @param {Record<string, string>} headers
+ */
 function untyped(headers) {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'content-type'));
+  const names = Object.keys(headers);
+  // Where an application goes on there is none.
+  if (!names.some(isContentType)) return headers;
+  return Object.fromEntries(names.filter((name) => !isContentType(name)).map((name) => [name, headers[name]]));
+}
+
+function isContentType(name) {
+  return name.toLowerCase() === 'content-type';
 }
 
 /** Problem details (RFC 9457), or a status of gRPC. */

@@ -65,6 +65,8 @@ function ensureLimiter(limiter) {
 class Route {
   #shared;
   #rules;
+  /** Whether functions of the application say who is counted, and by how much. */
+  #isAsked;
 
   constructor(shared, limits, given) {
     this.#shared = shared;
@@ -73,6 +75,7 @@ class Route {
     this.hooks = hooksOf({ ...shared.given, ...wanted });
     if (optional(text, 'shared', together) === '') throw invalidArgument('shared is empty');
     boolean('perMethod', perMethod);
+    this.#isAsked = [this.hooks.cost, this.hooks.limit, this.hooks.key, this.hooks.userId].some((hook) => typeof hook === 'function');
     this.#rules = new RouteRules(limits, { shared: together, perMethod, count: this.hooks.count });
     if (typeof shared.limiter !== 'function') this.#rules.ensureKnown(shared.limiter);
   }
@@ -95,7 +98,8 @@ class Route {
     const contentType = contentTypeOf(request.method, request.lines('content-type'));
     let checks;
     try {
-      checks = await this.#checks(rules, request);
+      // Where nobody is asked, nothing is waited for.
+      checks = this.#isAsked || rules.some(isIdentified) ? await this.#checks(rules, request) : this.#checksByAddress(rules, request);
     } catch (error) {
       if (error instanceof NoHeader) return invalid(error.message, contentType);
       if (!(error instanceof NoAddress)) throw error;
@@ -109,7 +113,7 @@ class Route {
       if (error?.code === 'InvalidArgument') throw new HookError(`${request.where}: ${error.message}`);
       return undecided(error, this.policy, log, contentType);
     }
-    await this.#tell(decision, request);
+    if (this.hooks.onDecision) await this.#tell(decision, request);
     const held = decision.allowed && decision.id !== undefined ? decision : undefined;
     // An answer of the application's own is sent as it is, whatever the client speaks.
     return { ...decided(decision, this.policy, this.hooks.onDenied ? undefined : contentType), decision, held };
@@ -134,6 +138,12 @@ class Route {
     return checks;
   }
 
+  #checksByAddress(rules, request) {
+    const { cost, limit } = this.hooks;
+    const keys = new Keys(this.hooks, this.policy, request);
+    return rules.map((rule) => ({ rule: rule.rule_id, key: keys.of(rule), cost, limit }));
+  }
+
   async #number(name, request) {
     const stated = this.hooks[name];
     if (typeof stated !== 'function') return stated;
@@ -143,7 +153,6 @@ class Route {
   }
 
   async #tell(decision, request) {
-    if (!this.hooks.onDecision) return;
     try {
       await this.ask('onDecision', request, decision);
     } catch (error) {
@@ -151,6 +160,10 @@ class Route {
       this.policy.warn(error);
     }
   }
+}
+
+function isIdentified({ identifier_type: identifier }) {
+  return identifier !== undefined;
 }
 
 module.exports = { HookError, Route, sharedOf };

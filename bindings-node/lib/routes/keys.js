@@ -31,17 +31,22 @@ class Keys {
     this.#request = request;
   }
 
-  /** The key under a rule: what its `identifier_type` says, or else `key`, or else user or address. */
-  async of(rule) {
+  /** The key under a rule, or the promise of it: what its `identifier_type` says, or else `key`, or else user or address. */
+  of(rule) {
     const { identifier_type: identifier } = rule;
-    if (Array.isArray(identifier)) {
-      const parts = [];
-      for (const part of identifier) parts.push(await this.#identified(part, rule));
-      return parts;
-    }
+    if (Array.isArray(identifier)) return this.#allOf(identifier, rule);
     if (identifier !== undefined) return this.#identified(identifier, rule);
     if (this.#hooks.key) return this.#asked('key');
-    if (!this.#hooks.userId) return this.#address(rule);
+    return this.#hooks.userId ? this.#userOrAddress(rule) : this.#address(rule);
+  }
+
+  async #allOf(identifiers, rule) {
+    const parts = [];
+    for (const part of identifiers) parts.push(await this.#identified(part, rule));
+    return parts;
+  }
+
+  async #userOrAddress(rule) {
     const user = await this.#asked('userId');
     // A user cannot be named like the address of somebody else.
     return user === undefined ? ['ip', this.#address(rule)] : ['user', ...[user].flat()];
@@ -80,9 +85,8 @@ class Keys {
   }
 
   #address(rule) {
-    const { peer, lines } = this.#request;
-    const ip = clientOf(peer, lines, this.#policy);
-    if (ip !== undefined) return addressKeyOf(ip, rule.ipv6_prefix_length ?? DEFAULT_PREFIX);
+    const key = this.#addressKey(rule.ipv6_prefix_length ?? DEFAULT_PREFIX);
+    if (key !== undefined) return key;
     if (this.#hooks.noAddress !== 'shared') throw new NoAddress();
     if (!isWarned) {
       isWarned = true;
@@ -91,6 +95,17 @@ class Keys {
       );
     }
     return NO_ADDRESS;
+  }
+
+  #addressKey(prefixLength) {
+    const { peer, lines } = this.#request;
+    const find = () => {
+      const ip = clientOf(peer, lines, this.#policy);
+      return ip === undefined ? undefined : addressKeyOf(ip, prefixLength);
+    };
+    // What a proxy says of the client differs from request to request.
+    const isAlone = peer !== undefined && lines(this.#policy.forwardedHeader) === undefined;
+    return isAlone ? this.#policy.peers.keyOf(peer, prefixLength, find) : find();
   }
 }
 

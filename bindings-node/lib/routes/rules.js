@@ -93,13 +93,17 @@ class RouteRules {
 
   #madeIn(limiter, name, template) {
     let places = this.#made.get(limiter);
-    if (places === undefined) this.#made.set(limiter, (places = new Map()));
+    if (places === undefined) this.#made.set(limiter, (places = { last: undefined, known: new Map() }));
+    // Mostly a function serves one route.
+    const { last, known } = places;
+    if (last !== undefined && last.name === name && last.template === template) return last;
     const place = `${name} ${template}`;
-    let made = places.get(place);
+    let made = known.get(place);
     if (made === undefined) {
       const rules = this.#stated.map((each) => (isNamed(each) ? undefined : added(limiter, this.#rule(each, name, template))));
-      places.set(place, (made = { rules, isWhole: !rules.includes(undefined) }));
+      known.set(place, (made = { name, template, rules, isWhole: !rules.includes(undefined) }));
     }
+    places.last = made;
     return made;
   }
 
@@ -120,9 +124,9 @@ class RouteRules {
 function called(limiter, rules, checks) {
   if (rules.some(hasReservations)) return limiter.reserveAll(checks);
   if (checks.length > 1) return limiter.checkAll(checks);
-  const [{ rule, key, ...options }] = checks;
-  const isPlain = options.cost === undefined && options.limit === undefined && options.resource === undefined;
-  return isPlain ? limiter.check(rule, key) : limiter.check(rule, key, options);
+  const [{ rule, key, cost, limit, resource }] = checks;
+  const isPlain = cost === undefined && limit === undefined && resource === undefined;
+  return isPlain ? limiter.check(rule, key) : limiter.check(rule, key, { cost, limit, resource });
 }
 
 function hasReservations({ reservations, algorithm }) {
