@@ -46,6 +46,15 @@ test('listeners learn that a circuit breaker has opened', async (t) => {
   limiter.close();
 });
 
+test('denials in shadow are told, and are no warnings', async () => {
+  const limiter = await RateLimiter.connect('memory://', { rules: [{ ...rules[0], rate: '1/hour', shadow: true }] });
+  const told = next('shadow_denied');
+  for (let call = 0; call < 5; call++) assert.ok((await limiter.check('api', 'k')).allowed);
+  const { warning, message } = await told;
+  assert.deepEqual([warning, message], [false, 'rule "api" is in shadow: it would have denied 1 call']);
+  limiter.close();
+});
+
 test('all listeners learn that rules have changed', async (t) => {
   const place = mkdtempSync(join(tmpdir(), 'sluicegate-'));
   t.after(() => rmSync(place, { recursive: true }));

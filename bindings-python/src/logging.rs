@@ -14,6 +14,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Levels of `logging`.
 const WARNING: u8 = 30;
 const INFO: u8 = 20;
+const DEBUG: u8 = 10;
 
 static LOGGER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -51,7 +52,11 @@ fn log(logger: &Bound<'_, PyAny>, line: &LogLine) -> PyResult<()> {
     let (py, extra, named) = (logger.py(), PyDict::new(logger.py()), PyDict::new(logger.py()));
     extra.set_item(intern!(py, "event"), &line.event)?;
     named.set_item(intern!(py, "extra"), extra)?;
-    let level = if line.is_warning { WARNING } else { INFO };
+    let level = match (line.is_warning, line.is_debug) {
+        (true, _) => WARNING,
+        (false, true) => DEBUG,
+        (false, false) => INFO,
+    };
     logger.call_method(intern!(py, "log"), (level, "%s", &line.message), Some(&named)).map(drop)
 }
 

@@ -80,6 +80,18 @@ def test_a_fallback_begins_and_ends(server: Server, events: Callable[[], list[tu
         until(lambda: [name for name, _ in events()] == ["fallback_began", "fallback_ended"])
 
 
+def test_denials_in_shadow_are_told_at_debug(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "sluicegate")
+    rules = [{"rule_id": "trial", "rate": "1/hour", "shadow": True}]
+    with RateLimiter("memory://", rules=rules) as limiter:
+        for _ in range(5):
+            assert limiter.check("trial", "k")
+    records = caplog.records
+    until(lambda: len(records) == 1)
+    assert (records[0].event, records[0].levelno) == ("shadow_denied", logging.DEBUG)
+    assert '"trial"' in records[0].message
+
+
 def test_rules_change_and_are_refused(tmp_path: Path, events: Callable[[], list[tuple[str, int]]]) -> None:
     path = tmp_path / "rules.json"
     path.write_text(json.dumps([{"rule_id": "a", "rate": "5/minute"}]))

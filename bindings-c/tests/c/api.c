@@ -96,13 +96,24 @@ static void a_resource_is_shared_by_keys(void) {
     close_limiter();
 }
 
+static void count_shadow_denials(void *context, bool is_warning, const char *event, const char *message) {
+    if (strcmp(event, "shadow_denied") == 0 && !is_warning && strstr(message, "\"quiet\"") != NULL)
+        ++*(int *)context;
+}
+
 static void a_shadow_admits_and_says_so(void) {
     sluicegate_decision decision;
+    int told = 0;
+    sluicegate_set_log(count_shadow_denials, &told);
     open_limiter("c/shadow");
     EXPECT_OK(sluicegate_check(limiter, "quiet", "alice", 5, NULL, &decision, error));
     EXPECT(decision.allowed && !decision.shadow_denied);
     EXPECT_OK(sluicegate_check(limiter, "quiet", "alice", 5, NULL, &decision, error));
     EXPECT(decision.allowed && decision.shadow_denied);
+    EXPECT(told == 1);
+    EXPECT_OK(sluicegate_check(limiter, "quiet", "alice", 5, NULL, &decision, error));
+    EXPECT(decision.shadow_denied && told == 1);
+    sluicegate_set_log(NULL, NULL);
     close_limiter();
 }
 
@@ -326,6 +337,39 @@ static void what_was_counted_is_told(void) {
     sluicegate_limiter_free(limiter);
 }
 
+/* Signs in as a user whom any password lets in; counts its calls. */
+static bool sign_in(void *context, const sluicegate_credentials *credentials) {
+    int *calls = context;
+
+    if (++*calls == 1)
+        return false;
+    return sluicegate_credentials_set(credentials, "default", "any", NULL) == SLUICEGATE_OK;
+}
+
+static void a_callback_gives_user_and_password(void) {
+    sluicegate_options options = SLUICEGATE_OPTIONS_INIT;
+    sluicegate_credentials_source source = {sign_in, NULL};
+    sluicegate_decision decision;
+    sluicegate_error problem;
+    int calls = 0;
+
+    if (strncmp(url, "redis://", 8) != 0)
+        return;
+    options.prefix = "credentials";
+    options.credentials = &source;
+    source.context = &calls;
+    EXPECT_OK(sluicegate_limiter_new(url, rules, &options, &limiter, error));
+    EXPECT(sluicegate_check(limiter, "one", "alice", 5, NULL, &decision, &problem) == SLUICEGATE_CONNECTION);
+    EXPECT(strstr(problem.message, "`credentials` returned an error") != NULL);
+    while (sluicegate_check(limiter, "one", "alice", 5, NULL, &decision, &problem) != SLUICEGATE_OK)
+        EXPECT(calls < 2);
+    EXPECT(decision.allowed && !decision.replicated && calls == 2);
+    sluicegate_limiter_free(limiter);
+    source.callback = NULL;
+    EXPECT(sluicegate_limiter_new(url, rules, &options, &limiter, &problem) == SLUICEGATE_INVALID_ARGUMENT);
+    EXPECT(strcmp(problem.message, "options.credentials has no callback") == 0);
+}
+
 int main(int argc, char **argv) {
     if (argc != 3)
         return 2;
@@ -348,5 +392,6 @@ int main(int argc, char **argv) {
     RUN(work_keeps_what_is_renewed);
     RUN(closing_is_final);
     RUN(what_was_counted_is_told);
+    RUN(a_callback_gives_user_and_password);
     return summary();
 }

@@ -9,6 +9,8 @@ use crate::events::TARGET;
 pub struct LogLine {
     /// Whether it is a warning; else it tells that something has changed.
     pub is_warning: bool,
+    /// Whether it is of use for debugging only.
+    pub is_debug: bool,
     /// The name of the event, such as `breaker_open`; `warning` for others.
     pub event: String,
     /// One line.
@@ -19,6 +21,7 @@ impl LogLine {
     pub(super) fn of(record: &Record<'_>) -> Self {
         let event = record.metadata().target().strip_prefix(TARGET).unwrap_or("warning");
         let is_warning = record.level() <= Level::Warn;
-        Self { is_warning, event: event.to_owned(), message: record.args().to_string() }
+        let is_debug = record.level() > Level::Info;
+        Self { is_warning, is_debug, event: event.to_owned(), message: record.args().to_string() }
     }
 }

@@ -5,12 +5,13 @@ use std::io::{Write, stderr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::log::{LevelFilter, Log, Metadata, Record};
+use ::log::{Level, LevelFilter, Log, Metadata, Record};
 use arc_swap::ArcSwapOption;
 use once_cell::race::OnceBox;
 
 use super::line::LogLine;
 use super::outbox::Outbox;
+use crate::events::TARGET;
 use crate::sync::fork::PerProcess;
 
 /// What silences standard error.
@@ -29,7 +30,9 @@ struct HostLog;
 
 impl Log for HostLog {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("sluicegate")
+        // Of what is for debugging, events only.
+        let wanted = if metadata.level() > Level::Info { TARGET } else { "sluicegate" };
+        metadata.target().starts_with(wanted)
     }
 
     fn log(&self, record: &Record<'_>) {
@@ -58,7 +61,7 @@ fn to_stderr(line: &LogLine) {
 /// error, unless the environment variable `SLUICEGATE_LOG` is `off`. Has no effect where the host has a logger of Rust's.
 pub fn log_to(sink: Option<LogSink>) {
     if ::log::set_logger(&HostLog).is_ok() {
-        ::log::set_max_level(LevelFilter::Info);
+        ::log::set_max_level(LevelFilter::Debug);
     }
     SINK.store(sink.map(Arc::new));
 }

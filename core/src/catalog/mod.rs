@@ -135,7 +135,8 @@ impl Catalog {
     ) -> Self {
         let ready = rules
             .iter()
-            .map(|rule| ReadyRule::new(rule, share, &numbers, counters(&rule.id).unwrap_or_default()));
+            .map(|rule| (rule, counters(&rule.id).unwrap_or_else(|| Arc::new(RuleCounters::of(&rule.id)))))
+            .map(|(rule, counters)| ReadyRule::new(rule, share, &numbers, counters));
         let ready = ready.collect();
         let places = rules.iter().enumerate().map(|(place, rule)| (rule.id.clone(), place)).collect();
         Self {

@@ -3,11 +3,13 @@
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
 
 use super::heavy::HeavyKeys;
 use super::snapshot::{DecisionCounts, LoanUnits, RuleMetrics};
 use super::waiting::{Waiting, WaitingCall};
 use crate::decision::{Decision, Source};
+use crate::events::{Seldom, event};
 use crate::sync::fork::PerProcess;
 use crate::sync::lock::Mutex;
 
@@ -86,15 +88,23 @@ impl Heavy {
 /// The counters of one rule. They stay when the rule is changed.
 #[derive(Debug, Default)]
 pub(crate) struct RuleCounters {
+    /// The name of the rule.
+    rule: Box<str>,
     stripes: [Stripe; STRIPES],
     /// Units, for each use.
     loans: [AtomicU64; LoanUse::COUNT],
     waiting: Waiting,
     /// Set where the keys denied most are reported.
     heavy: OnceLock<Heavy>,
+    /// What the rule, in shadow, would have denied.
+    shadow_denials: Seldom,
 }
 
 impl RuleCounters {
+    pub(crate) fn of(rule: &str) -> Self {
+        Self { rule: rule.into(), ..Self::default() }
+    }
+
     /// From now on the keys denied most are counted, of which so many are reported. The first number holds.
     pub(crate) fn report_denied(&self, reported: usize) {
         if reported > 0 {
@@ -179,6 +189,17 @@ impl RuleCounters {
             && let Some(heavy) = self.heavy.get()
         {
             heavy.keys().lock().add(key);
+        }
+        if outcome == Outcome::ShadowDenied && log::log_enabled!(log::Level::Debug) {
+            self.tell_shadow_denial();
+        }
+    }
+
+    #[cold]
+    fn tell_shadow_denial(&self) {
+        if let Some(times) = self.shadow_denials.due(Instant::now()) {
+            let calls = if times == 1 { "1 call".to_owned() } else { format!("{times} calls") };
+            event!(Debug, shadow_denied, "rule \"{}\" is in shadow: it would have denied {calls}", self.rule);
         }
     }
 
