@@ -199,6 +199,7 @@ ALONE = {
         "fixtures of pytest, which only Python has",
     ),
     **each("python", "package", "LimiterCollector", "what prometheus_client takes"),
+    **each("rust", "Metrics", "record", "what the crate metrics takes"),
     **each("python", "package", "RoundTripExporter", "what OpenTelemetry takes"),
     **each("node", "package", "RoundTripProducer", "what OpenTelemetry takes"),
     **each("node", "package", "register_metrics", "what prom-client takes"),

@@ -91,7 +91,12 @@ mod tests {
     }
 
     fn line(message: &str) -> LogLine {
-        LogLine { is_warning: true, is_debug: false, event: "warning".to_owned(), message: message.to_owned() }
+        LogLine {
+            is_warning: true,
+            is_debug: false,
+            event: "warning".to_owned(),
+            message: message.to_owned(),
+        }
     }
 
     #[test]

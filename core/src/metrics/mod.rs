@@ -1,6 +1,9 @@
 //! What a limiter counts of itself: no key is part of it, and its memory is bounded by the number of rules.
 
 mod exposition;
+#[cfg(feature = "metrics")]
+mod facade;
+mod families;
 mod heavy;
 mod histogram;
 mod rule;
