@@ -108,12 +108,12 @@ class _Answer:
     def __init__(self, send: Any) -> None:
         self.settlements: list[Settlement] = []
         self._send = send
-        self._outcome = UNANSWERED
+        self._start: Any = None
 
     async def send(self, message: Any) -> None:
         if message["type"] in ("http.response.start", "websocket.accept"):
             sent = message.get("headers") or ()
-            self._outcome = outcome_of(message)
+            self._start = message
             added = encoded([header for each in self.settlements for header in each.headers])
             message = {**message, "headers": merged(sent, added)}
         elif message["type"] == "http.response.body" and not message.get("more_body", False):
@@ -122,6 +122,10 @@ class _Answer:
         await self._send(message)
 
     def end(self) -> None:
-        for each in self.settlements:
-            if each.flight is not None:
-                each.flight.end(is_kept=each.is_kept(self._outcome, self._outcome.status_code))
+        held = [each for each in self.settlements if each.flight is not None]
+        if not held:
+            return
+        outcome = UNANSWERED if self._start is None else outcome_of(self._start)
+        for each in held:
+            assert each.flight is not None
+            each.flight.end(is_kept=each.is_kept(outcome, outcome.status_code))

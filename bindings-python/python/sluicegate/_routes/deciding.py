@@ -165,6 +165,8 @@ class Route(Deciding):
         if share == "":
             raise InvalidArgumentError("shared is empty")
         super().__init__(replace(shared.hooks, **options), shared.policy, shared.passing)
+        # Whether functions of the application say who is counted, and by how much.
+        self._is_asked = any(callable(hook) for hook in (self.hooks.key, self.hooks.user_id, self.hooks.cost, self.hooks.limit))
         count = self.hooks.count if isinstance(self.hooks.count, str) else "outcome"
         self._rules = RouteRules(
             stated, shared=share, per_method=per_method, count=None if count == "all" else count
@@ -174,21 +176,22 @@ class Route(Deciding):
 
     def steps(self, request: RouteRequest) -> Generator[Any, Any, Verdict]:
         """Decides; yields what may have to be awaited."""
-        if not self._shared.enabled:
-            return Verdict()
-        verdict: Verdict = yield from self._logged(self._decided(request), request)
-        return verdict
+        return self._logged(self._decided(request), request)
 
     def _decided(self, request: RouteRequest) -> Steps:
-        if (yield from self._is_skipped(request)):
+        if not self._shared.enabled or self.hooks.skip is not None and (yield from self._is_skipped(request)):
             return Verdict()
         limiter = self._shared.limiter
         if not hasattr(limiter, "check_all"):
-            limiter = yield limiter(*request.arguments)
+            limiter = limiter(*request.arguments)
+            if not hasattr(limiter, "check_all"):
+                limiter = yield limiter
             self._shared.check_limiter(limiter)
         rules = self._rules.of(limiter, self._shared.name or request.name or "routes", request)
         try:
-            checks = yield from self._checks(rules, request)
+            # Where nobody is asked, a step more would take longer than a check.
+            is_asked = self._is_asked or any("identifier_type" in rule for rule in rules)
+            checks = (yield from self._checks(rules, request)) if is_asked else self._checks_by_address(rules, request)
         except NoAddress:
             return self._without_address(request)
         except NoHeader as error:
@@ -201,6 +204,12 @@ class Route(Deciding):
         except SluicegateError as error:
             return self._undecided(request, error)
         return (yield from self._told(decision, request))
+
+    def _checks_by_address(self, rules: list[Rule], request: RouteRequest) -> list[Check]:
+        keys = Keys(self.hooks, self._policy, request, self._passing)
+        cost: Any = self.hooks.cost
+        limit: Any = self.hooks.limit
+        return [Check(rule["rule_id"], keys.address(rule), cost=cost, limit=limit) for rule in rules]
 
     def _checks(self, rules: list[Rule], request: RouteRequest) -> Steps:
         cost = yield from self._number("cost", request)
@@ -215,15 +224,15 @@ class Route(Deciding):
 
 def called(limiter: Any, rules: list[Rule], checks: list[Check], *, wait: float | None = None) -> Any:
     """Calls the limiter, which waits for room for so many seconds at most, or not at all."""
-    if any(_has_reservations(rule) for rule in rules):
-        return limiter.reserve_all(checks, wait=wait)
+    for rule in rules:
+        if _has_reservations(rule):
+            return limiter.reserve_all(checks, wait=wait)
     if len(checks) > 1:
         return limiter.check_all(checks) if wait is None else limiter.wait_all(checks, timeout=wait)
     (check,) = checks
-    options: dict[str, Any] = {"cost": check.cost, "limit": check.limit, "resource": check.resource}
     if wait is None:
-        return limiter.check(check.rule, check.key, **options)
-    return limiter.wait(check.rule, check.key, timeout=wait, **options)
+        return limiter.check(check.rule, check.key, cost=check.cost, limit=check.limit, resource=check.resource)
+    return limiter.wait(check.rule, check.key, timeout=wait, cost=check.cost, limit=check.limit, resource=check.resource)
 
 
 def _has_reservations(rule: Rule) -> bool:
@@ -264,7 +273,7 @@ async def asynchronous(steps: Generator[Any, Any, _T]) -> _T:
             result: _T = over.value
             return result
         throw = None
-        if inspect.isawaitable(value):
+        if hasattr(value, "__await__") or inspect.isawaitable(value):
             try:
                 value = await value
             except Exception as error:

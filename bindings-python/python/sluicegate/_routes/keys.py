@@ -50,17 +50,17 @@ class Keys:
         if self._hooks.key is not None:
             return (yield from self._asked("key", self._hooks.key))
         if self._hooks.user_id is None:
-            return self._address(rule)
+            return self.address(rule)
         # A user cannot be named like the address of somebody else.
         user = yield from self._user()
-        return ("ip", self._address(rule)) if user is None else ("user", user)
+        return ("ip", self.address(rule)) if user is None else ("user", user)
 
     def _identified(self, identifier: str, rule: Rule) -> Steps:
         kind, _, name = identifier.partition(":")
         if identifier == "global":
             return identifier
         if identifier == "ip_address":
-            return self._address(rule)
+            return self.address(rule)
         if identifier == "user_id":
             user = None if self._hooks.user_id is None else (yield from self._user())
             return user or self._missing(rule, "user_id says no user")
@@ -89,7 +89,8 @@ class Keys:
             self._known[name] = None if is_nobody else name_of(where, name, value)
         return self._known[name]
 
-    def _address(self, rule: Rule) -> str:
+    def address(self, rule: Rule) -> str:
+        """The key by the address."""
         ip = self._policy.ip(self._request.peer, self._request.values(self._policy.forwarded_header))
         if ip is not None:
             return address_key(ip, rule.get("ipv6_prefix_length", _DEFAULT_PREFIX))
