@@ -3,7 +3,7 @@
 // A server that is killed, restarted, or says nothing.
 
 const assert = require('node:assert/strict');
-const { spawn } = require('node:child_process');
+const { spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
 const { mkdtempSync, rmSync } = require('node:fs');
 const { createServer: serve } = require('node:http');
@@ -11,7 +11,7 @@ const { connect, createServer } = require('node:net');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { after, afterEach, before, beforeEach, test } = require('node:test');
-const { setTimeout: sleep } = require('node:timers/promises');
+const { setImmediate: turn, setTimeout: sleep } = require('node:timers/promises');
 const { Worker } = require('node:worker_threads');
 const { rateLimit } = require('../lib/express.js');
 const { RateLimiter } = require('../lib/index.js');
@@ -164,6 +164,77 @@ test('ten thousand calls at once are each decided once', async () => {
   const admitted = outcomes.filter(({ value }) => value?.allowed).length;
   assert.ok(5000 - late <= admitted && admitted <= 5000, `${admitted} admitted, ${late} late`);
 });
+
+const MANY = 2000;
+
+test('a loop that was held up reads the answers that have arrived', async (t) => {
+  const patient = await RateLimiter.connect(url(), { rules: RULES, responseTimeoutMs: 1000 });
+  t.after(() => patient.close());
+  await patient.check('ten', 'first');
+  await sleep(50);
+  const calls = await allSent(patient);
+  const end = performance.now() + 1200;
+  while (performance.now() < end);
+  const outcomes = await Promise.allSettled(calls);
+  assert.deepEqual(codes(outcomes), [undefined]);
+  assert.deepEqual(Object.values(patient.metrics().servers), [{ breakerOpen: false, breakerOpenings: 0 }]);
+});
+
+/** Calls that the server has got, and whose answers nobody has read. How much fits into a socket is up to the system. */
+async function allSent(limiter) {
+  for (let time = 0; time < 50; time++) {
+    await command('FLUSHALL');
+    const calls = Array.from({ length: MANY }, (_, number) => limiter.check('ten', `${time} ${number}`));
+    // By the second turn they are sent, and the loop runs no more.
+    await turn();
+    await turn();
+    if (haveArrived(500)) return calls;
+    await Promise.allSettled(calls);
+  }
+  throw new Error('calls do not fit into a socket');
+}
+
+/** Whether the server has them all within so many milliseconds. Another process asks, while the loop waits. */
+function haveArrived(ms) {
+  const program = `
+    const end = Date.now() + ${ms};
+    (function ask() {
+      const socket = require('node:net').connect(${port}, '127.0.0.1', () => socket.write('DBSIZE\\r\\n'));
+      socket.once('data', (answer) => {
+        socket.destroy();
+        const isThere = Number(String(answer).slice(1)) === ${MANY};
+        if (isThere || Date.now() > end) process.exitCode = isThere ? 0 : 1;
+        else setTimeout(ask, 10);
+      });
+    })();`;
+  return spawnSync(process.execPath, ['-e', program]).status === 0;
+}
+
+test('a lazy limiter opens nothing before its first call', async () => {
+  const [before, after] = await attempts({ lazy: true });
+  assert.deepEqual([before, after > 0], [0, true]);
+  assert.notEqual((await attempts({ lazy: false }))[0], 0);
+});
+
+/** How many connections have been opened when the limiter is made, and after its first call. */
+async function attempts(options) {
+  const sockets = [];
+  const listener = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port: free } = listener.address();
+  const common = { rules: RULES, responseTimeoutMs: 50, fallback: 'deny' };
+  const own = await RateLimiter.connect(`redis://127.0.0.1:${free}`, { ...common, ...options });
+  // Time for what should not happen.
+  await sleep(200);
+  const before = sockets.length;
+  assert.equal((await own.check('ten', 'k')).source, 'fallback');
+  while (sockets.length === 0) await sleep(5);
+  const after = sockets.length;
+  await own.close();
+  for (const socket of sockets) socket.destroy();
+  listener.close();
+  return [before, after];
+}
 
 test('calls under way when a limiter is closed are answered', async () => {
   const calls = many('closed', 50);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import signal
@@ -370,6 +371,72 @@ def test_ten_thousand_at_once(run: Callable[[Body], None]) -> None:
         assert 5000 - late <= admitted <= 5000
 
     run(body)
+
+
+MANY = 2000
+
+
+async def all_sent(limiter: AsyncRateLimiter, server: Server) -> list[asyncio.Future[object]]:
+    """Calls that the server has got, and whose answers nobody has read. How much fits into a socket is up to the system."""
+    for time_of_trial in range(50):
+        server.command("FLUSHALL")
+        calls = [asyncio.ensure_future(limiter.check("ten", f"{time_of_trial} {number}")) for number in range(MANY)]
+        # By the second turn they are sent, and the loop runs no more.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        end = time.monotonic() + RESPONSE_TIMEOUT / 2
+        while time.monotonic() < end:
+            if server.command("DBSIZE") == b":%d\r\n" % MANY:
+                return calls
+            time.sleep(0.01)
+        await asyncio.gather(*calls, return_exceptions=True)
+    pytest.fail("calls do not fit into a socket")
+
+
+def test_a_loop_that_was_held_up_reads_the_answers_that_have_arrived(
+    run: Callable[[Body], None], server: Server
+) -> None:
+    async def body(limiter: AsyncRateLimiter) -> None:
+        # Else each task notes where it was made, which takes seconds.
+        asyncio.get_running_loop().set_debug(False)
+        calls = await all_sent(limiter, server)
+        time.sleep(1.2 * RESPONSE_TIMEOUT)
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        assert [answer for answer in answers if isinstance(answer, BaseException)] == []
+        assert list(limiter.metrics()["servers"].values()) == [{"breaker_open": False, "breaker_openings": 0}]
+
+    run(body)
+
+
+async def attempts(**options: object) -> tuple[int, int]:
+    """How many connections have been opened when the limiter is made, and after its first call."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        opened: list[socket.socket] = []
+
+        def count() -> int:
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    opened.append(listener.accept()[0])
+            return len(opened)
+
+        url = f"redis://127.0.0.1:{listener.getsockname()[1]}"
+        async with AsyncRateLimiter.connect(url, rules=RULES, response_timeout=SHORT, fallback="deny", **options) as limiter:
+            # Time for what should not happen.
+            await asyncio.sleep(0.2)
+            before = count()
+            assert (await limiter.check("ten", "k")).source == "fallback"
+            after = count()
+        for connection in opened:
+            connection.close()
+        return before, after
+
+
+def test_a_lazy_limiter_opens_nothing_before_its_first_call() -> None:
+    before, after = asyncio.run(attempts(lazy=True))
+    assert (before, after > 0) == (0, True)
+    before, _ = asyncio.run(attempts(lazy=False))
+    assert before > 0
 
 
 def test_a_restart_while_nothing_is_under_way_is_hardly_noticed(
