@@ -27,7 +27,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     if KIND not in URLS:
         yield
         return
-    async with await AsyncRateLimiter.connect(URLS[KIND], rules=[{"rule_id": "items", "rate": RATE}]) as limiter:
+    async with AsyncRateLimiter.connect(URLS[KIND], rules=[{"rule_id": "items", "rate": RATE}]) as limiter:
         app.state.limiter = limiter
         yield
 
@@ -45,7 +45,7 @@ def slowapi(url: str, **options: Any) -> None:
 
 
 if KIND.startswith("theirs"):
-    slowapi(REDIS, headers_enabled="headers" in KIND)
+    slowapi("memory://" if "memory" in KIND else REDIS, headers_enabled="headers" in KIND)
 elif KIND.startswith("drop-in"):
     slowapi(f"sluicegate+{REDIS}", headers_enabled="headers" in KIND)
 elif KIND.startswith("route"):

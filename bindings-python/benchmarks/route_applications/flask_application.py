@@ -44,6 +44,7 @@ def bare_check(view: View) -> View:
 LIMITS: dict[str, Callable[[], Callable[[View], View]]] = {
     "none": lambda: lambda view: view,
     "theirs": lambda: flask_limiter(REDIS),
+    "theirs in memory": lambda: flask_limiter("memory://"),
     "theirs with headers": lambda: flask_limiter(REDIS, headers_enabled=True),
     "drop-in": lambda: flask_limiter(f"sluicegate+{REDIS}"),
     "drop-in with headers": lambda: flask_limiter(f"sluicegate+{REDIS}", headers_enabled=True),

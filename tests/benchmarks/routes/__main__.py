@@ -18,18 +18,18 @@ from typing import Any
 
 from applications import Application
 from comparing import against, beside
-from figures import IN_FLIGHT, Results, Slice
+from figures import IN_FLIGHT, MANY, Results, Slice
 
 
-def measured(applications: dict[str, Application], rounds: int, seconds: float) -> Results:
-    """Slices of all applications in turn, back and forth. The first round warms up."""
+def measured(applications: dict[str, Application], options: argparse.Namespace) -> Results:
+    """Slices of all applications in turn, back and forth, when their code has been compiled that runs often."""
+    for application in applications.values():
+        slice_of(application, MANY, options.warm_up)
     results: Results = {name: {in_flight: [] for in_flight in IN_FLIGHT} for name in applications}
-    for number in range(rounds + 1):
+    for number in range(options.rounds):
         for in_flight in IN_FLIGHT:
-            for name in sorted(applications, key=list(applications).index, reverse=number % 2 == 1):
-                one = slice_of(applications[name], in_flight, seconds)
-                if number > 0:
-                    results[name][in_flight].append(one)
+            for name in reversed(applications) if number % 2 else applications:
+                results[name][in_flight].append(slice_of(applications[name], in_flight, options.seconds))
     return results
 
 
@@ -48,7 +48,7 @@ def report(group: dict[str, Any], folder: Path, redis: str, options: argparse.Na
         for name, kind in group["applications"].items():
             applications[name] = Application(group["command"], kind, folder, redis)
             running.callback(applications[name].stop)
-        results = measured(applications, options.rounds, options.seconds)
+        results = measured(applications, options)
     rows = beside(results, group["without"], group["bare"]) if "bare" in group else against(results, group["without"], group["theirs"])
     print(f"\n**{group['title']}**\n\n{rows}", flush=True)
 
@@ -58,7 +58,8 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="groups of applications, as JSON")
     parser.add_argument("--rounds", type=int, default=9, help="slices per application")
     parser.add_argument("--seconds", type=float, default=1.0, help="length of a slice")
-    parser.add_argument("--only", default="", help="groups whose title contains this")
+    parser.add_argument("--warm-up", type=float, default=3.0, help="seconds of requests to each application before")
+    parser.add_argument("--only", action="append", metavar="TITLE", help="groups whose title begins so; may be given several times")
     options = parser.parse_args()
     print(f"{date.today()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the run,", end=" ")
     print(f"{options.rounds} rounds of {options.seconds} s", flush=True)
@@ -68,7 +69,7 @@ def main() -> None:
         redis = json.loads(server.stdout.readline())["redis"]
         for file in options.files:
             for group in json.loads(file.read_text()):
-                if options.only.lower() in group["title"].lower():
+                if group["title"].startswith(tuple(options.only or [""])):
                     report(group, file.resolve().parent, redis, options)
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from load import LONGEST_WAIT, Load
@@ -73,8 +73,10 @@ class Application:
 def _family(pid: int) -> list[int]:
     pids = [pid]
     for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            pids += _family(int(child))
+        # A thread may end meanwhile.
+        with suppress(FileNotFoundError):
+            for child in (task / "children").read_text().split():
+                pids += _family(int(child))
     return pids
 
 
