@@ -8,14 +8,14 @@ use std::sync::Mutex;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use sluicegate::{Check, RateLimiter, Rules};
 
-/// Keeps every event.
+/// Keeps events, and wants nothing else.
 struct Events;
 
 static EVENTS: Mutex<Vec<(Level, String, String)>> = Mutex::new(Vec::new());
 
 impl Log for Events {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("sluicegate::events::")
     }
 
     fn log(&self, record: &Record<'_>) {

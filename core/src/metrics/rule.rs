@@ -190,13 +190,16 @@ impl RuleCounters {
         {
             heavy.keys().lock().add(key);
         }
-        if outcome == Outcome::ShadowDenied && log::log_enabled!(log::Level::Debug) {
+        if outcome == Outcome::ShadowDenied {
             self.tell_shadow_denial();
         }
     }
 
     #[cold]
     fn tell_shadow_denial(&self) {
+        if !log::log_enabled!(target: "sluicegate::events::shadow_denied", log::Level::Debug) {
+            return;
+        }
         if let Some(times) = self.shadow_denials.due(Instant::now()) {
             let calls = if times == 1 { "1 call".to_owned() } else { format!("{times} calls") };
             event!(Debug, shadow_denied, "rule \"{}\" is in shadow: it would have denied {calls}", self.rule);
