@@ -12,7 +12,7 @@ const { POLICY, clientOf, decided, finder, invalid, policyOf, undecided, untyped
 const { NoHeader } = require('./routes/keys.js');
 const { headersOf } = require('./raw.js');
 
-const { MATCHING_HOOKS, isKept } = require('./routes/hooks.js');
+const { MATCHING_HOOKS, isKept, keyNamed } = require('./routes/hooks.js');
 const { Matching } = require('./routes/matching.js');
 const { holdFor } = require('./routes/node.js');
 
@@ -81,6 +81,11 @@ function requestPolicyOf(options) {
   };
 }
 
+/** A user that is false, such as an empty name, would be counted by no rule for users. */
+function userNamed(user) {
+  return user === '' || user === 0 || user === 0n ? keyNamed('middleware', 'userId', user) : user;
+}
+
 function headerName(name) {
   if (!native.isHeaderName(name)) {
     throw invalidArgument('apiKey must be a function, or the name of an HTTP header');
@@ -93,7 +98,7 @@ async function requestOf(request, raw, { target, otherTargets, ignoreCase }, pol
   return {
     method: raw.method,
     path: asCharacters(target),
-    userId: await policy.userId(request),
+    userId: userNamed(await policy.userId(request)),
     apiKey: await policy.apiKey(request),
     ip: clientOf(raw.socket.remoteAddress, (name) => raw.headers[name], policy),
     headers: headersOf(raw),

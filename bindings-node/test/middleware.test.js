@@ -240,6 +240,11 @@ test('NODE_DEBUG says what rules in shadow would deny', async () => {
 everywhere('mistakes of the application are thrown to the framework', async (open) => {
   const broken = await open({ userId: () => JSON.parse('{') });
   assert.match((await broken('/orders/7')).body, /^SyntaxError/);
+  for (const [user, said] of [['', '""'], [0, '0']]) {
+    const nobody = await open({ userId: () => user });
+    const { status, body } = await nobody('/orders/7');
+    assert.deepEqual([status, body.slice(0, body.indexOf(' ('))], [500, `HookError: middleware: userId returned ${said}`]);
+  }
   const wrong = await open({ userId: async () => true });
   assert.equal((await wrong('/orders/7')).body, 'WrongTypeError: userId: must be a string or an integer, not boolean');
 });

@@ -42,6 +42,7 @@ ROUTES: dict[str, tuple[tuple[Any, ...], dict[str, Callable[..., Any] | Any]]] =
     "/bulk": (("10/day",), {"cost": lambda header: int(header("x-cost") or 1)}),
     "/health": (("1/minute",), {"skip": lambda header: header("x-probe") == "1"}),
     "/broken": (("1/minute",), {"key": lambda header: None}),
+    "/nobody": (("1/minute",), {"key": lambda header: 0}),
     "/raising": (("1/minute",), {"key": lambda header: int("secret-key")}),
     "/place": (("place",), {}),
     "/address": (("address",), {}),

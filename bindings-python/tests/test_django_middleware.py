@@ -186,7 +186,7 @@ def test_a_mistake_of_the_application_is_named(start: Start, caplog: pytest.LogC
     with caplog.at_level(logging.ERROR, "sluicegate"):
         assert site.ask("GET", "/orders/1").status == 500
     assert [record.message for record in caplog.records if record.name == "sluicegate"] == [
-        "middleware: user_id returned '' (return a text that is not empty, a number, or a list of these; `skip` exempts requests)"
+        "middleware: user_id returned '' (return a text that is not empty, a number other than 0, or a list of these; `skip` exempts requests)"
     ]
 
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from web import FRAMEWORKS, Limits, Site
+from web import FRAMEWORKS, Limits, Site, serve_wsgiref
 
 from sluicegate import AsyncRateLimiter, InvalidRuleError, RateLimiter, UnknownRuleError, asgi, wsgi
 
@@ -223,6 +223,18 @@ def test_a_mistake_of_the_application_is_named(
         assert site.ask("GET", "/").status == 500
     (record,) = [record for record in caplog.records if record.name == "sluicegate"]
     assert record.message.startswith(said) and "secret" not in record.message
+
+
+@pytest.mark.parametrize("user", ["", 0])
+def test_a_user_that_is_false_is_a_mistake(caplog: pytest.LogCaptureFixture, user: object) -> None:
+    def app(_: Any, start: Any) -> list[bytes]:
+        start("200 OK", [])
+        return [b"reached"]
+
+    with RateLimiter("memory://", rules=RULES) as limiter:
+        with serve_wsgiref(wsgi.RateLimitMiddleware(app, limiter, user_id=lambda _: user)) as site:
+            assert site.ask("GET", "/orders/1").status == 500
+    assert f"middleware: user_id returned {user!r} (return" in caplog.text
 
 
 def test_what_no_rule_can_match_is_refused_as_ever(serve: Serve) -> None:

@@ -142,7 +142,13 @@ def test_an_answer_of_its_own(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "said"), [("/broken", "key returned None"), ("/raising", "key raised ValueError"), ("/bulk", "cost returned -1")]
+    ("path", "said"),
+    [
+        ("/broken", "key returned None"),
+        ("/nobody", "key returned 0"),
+        ("/raising", "key raised ValueError"),
+        ("/bulk", "cost returned -1"),
+    ],
 )
 def test_a_mistake_of_the_application_is_named(
     start: Start, caplog: pytest.LogCaptureFixture, path: str, said: str

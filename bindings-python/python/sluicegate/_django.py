@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +21,7 @@ from ._middleware import Policy, header_name, text
 from ._paths import environ_paths, own_root_path, raw_bytes, scope_paths
 from ._routes.blocking import check_limiter
 from ._routes.deciding import blocking
-from ._routes.django import refused, signed_in
+from ._routes.django import end_with, refused, signed_in
 from ._routes.hooks import name_of
 from ._routes.matching import MatchedRequest, Matching
 
@@ -84,25 +85,11 @@ class SluicegateMiddleware:
         for name, value in verdict.headers:
             response[name] = value
         if flight is not None:
-            self._end_with(response, flight)
+            end_with(response, functools.partial(flight.end, is_kept=self._is_kept(response)))
         return response
 
     def _is_kept(self, response: HttpResponseBase) -> bool:
         return self._matching.hooks.is_kept(response, response.status_code)
-
-    def _end_with(self, response: HttpResponseBase, flight: InFlight) -> None:
-        """What is streamed is over when the server closes the response."""
-        if not response.streaming:
-            return flight.end(is_kept=self._is_kept(response))
-        close = response.close
-
-        def close_and_end() -> None:
-            try:
-                close()
-            finally:
-                flight.end(is_kept=self._is_kept(response))
-
-        response.close = close_and_end
 
     def _found(self, request: HttpRequest) -> Any:
         if not callable(self._limiter):

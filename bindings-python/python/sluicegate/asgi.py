@@ -15,7 +15,7 @@ from ._receiving import WatchedReceive
 from ._routes.asgi import UNANSWERED, Reply, encoded, outcome_of
 from ._routes.deciding import Denial, asynchronous
 from ._routes.hooks import Count, Hooks
-from ._routes.matching import MatchedRequest, Matching
+from ._routes.matching import MatchedRequest, Matching, user_named
 
 if TYPE_CHECKING:
     from ._middleware import Trusted, _Forwarded, _OnError, _Style
@@ -176,7 +176,7 @@ class RateLimitMiddleware:
         return await limiter if inspect.isawaitable(limiter) else limiter
 
     async def _described(self, scope: Scope) -> MatchedRequest:
-        user_id, api_key = await _found(self._user_id, scope), await _found(self._api_key, scope)
+        user_id, api_key = user_named(await _found(self._user_id, scope)), await _found(self._api_key, scope)
         headers = [(name.decode("latin-1").lower(), text(value)) for name, value in scope["headers"]]
         client = scope.get("client")
         peer = client[0] if client else None

@@ -19,7 +19,7 @@ from ._inflight import InFlight
 from ._native import RateLimiter
 from ._routes.blocking import check_limiter
 from ._routes.deciding import Route, Verdict, blocking, shared
-from ._routes.django import described, refused, signed_in
+from ._routes.django import described, end_with, refused, signed_in
 
 if TYPE_CHECKING:
     from ._routes.rules import Rule
@@ -146,7 +146,8 @@ class _Request:
         for name, value in self._verdict.headers:
             response[name] = value
         if self._flight is not None:
-            self._flight.end(is_kept=self._route.hooks.is_kept(response, response.status_code))
+            is_kept = self._route.hooks.is_kept(response, response.status_code)
+            end_with(response, functools.partial(self._flight.end, is_kept=is_kept))
         return response
 
     def failed(self, error: BaseException) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ._routes.needed import needed
@@ -131,8 +131,35 @@ def _answer_with(verdict: Verdict, flight: InFlight | None, route: Route) -> Non
         for name, value in verdict.headers:
             response.headers[name] = value
         if flight is not None:
-            flight.end(is_kept=route.hooks.is_kept(response, response.status_code))
+            is_kept = route.hooks.is_kept(response, response.status_code)
+            _end_with(response, functools.partial(flight.end, is_kept=is_kept))
         return response
+
+
+def _end_with(response: Response, end: Callable[[], None]) -> None:
+    """Calls `end` when the response is over: what is streamed is so with its last part, or when the server closes it."""
+    if not response.is_streamed:
+        return end()
+    response.call_on_close(end)
+    if not response.direct_passthrough:
+        response.response = _Streamed(response.response, end)
+
+
+class _Streamed:
+    """The parts of a response. Its end is told before the server sends it: the client's next request is to find the place free."""
+
+    def __init__(self, parts: Any, end: Callable[[], None]) -> None:
+        self._parts = parts
+        self._end = end
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self._parts
+        self._end()
+
+    def close(self) -> None:
+        close = getattr(self._parts, "close", None)
+        if close is not None:
+            close()
 
 
 def _settle(flight: InFlight | None, route: Route, error: BaseException) -> None:

@@ -13,7 +13,7 @@ from ._paths import environ_paths, raw_bytes
 from ._routes.asgi import UNANSWERED, Outcome
 from ._routes.deciding import Denial, blocking
 from ._routes.hooks import Count, Hooks
-from ._routes.matching import MatchedRequest, Matching
+from ._routes.matching import MatchedRequest, Matching, user_named
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -108,7 +108,7 @@ class RateLimitMiddleware:
         line = {
             "method": method,
             "path": path,
-            "user_id": self._user_id(environ) if self._user_id else None,
+            "user_id": user_named(self._user_id(environ)) if self._user_id else None,
             "ip": self._policy.ip(peer, forwarded_for),
             "api_key": self._api_key(environ) if self._api_key else None,
             "headers": headers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpResponse  # type: ignore[import-untyped]
@@ -41,3 +42,18 @@ def refused(denial: Denial) -> HttpResponseBase:
     for name, value in denial.headers:
         response.headers.setdefault(name, value)
     return response
+
+
+def end_with(response: HttpResponseBase, end: Callable[[], None]) -> None:
+    """Calls `end` when the response is over: what is streamed is so when the server closes it."""
+    if not response.streaming:
+        return end()
+    close = response.close
+
+    def close_and_end() -> None:
+        try:
+            close()
+        finally:
+            end()
+
+    response.close = close_and_end

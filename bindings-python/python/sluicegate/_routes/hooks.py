@@ -102,13 +102,13 @@ def whole(where: str, name: str, value: object) -> int:
 
 def name_of(where: str, hook: str, value: object) -> str | tuple[str, ...]:
     """Whom a function named: a text, a number or several texts."""
-    if _is_whole(value):
+    if _is_whole(value) and value != 0:
         return str(value)
     if isinstance(value, str) and value:
         return value
     if isinstance(value, (list, tuple)) and value and all(isinstance(part, str) and part or _is_whole(part) for part in value):
         return tuple(map(str, value))
-    wanted = "return a text that is not empty, a number, or a list of these; `skip` exempts requests"
+    wanted = "return a text that is not empty, a number other than 0, or a list of these; `skip` exempts requests"
     raise HookError(f"{where}: {hook} returned {_shown(value)} ({wanted})")
 
 

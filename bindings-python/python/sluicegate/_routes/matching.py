@@ -10,7 +10,7 @@ from .._middleware import Policy, ensure
 from .._native import Check, Decision
 from ..errors import InvalidArgumentError, InvalidRuleError, SluicegateError
 from .deciding import Deciding, Verdict, called
-from .hooks import Count, Hook, HookError, Hooks, Steps, ask
+from .hooks import Count, Hook, HookError, Hooks, Steps, ask, name_of
 from .keys import Keys, NoAddress, NoHeader
 from .request import RouteRequest
 from .rules import ListedRules, Rule, found
@@ -150,6 +150,11 @@ class Matching(Deciding):
         """The user is known already."""
         user = request.line["user_id"]
         return replace(self.hooks, user_id=lambda *_: user)
+
+
+def user_named(user: Any) -> Any:
+    """Refuses a user that is false, such as an empty name, who would be counted by no rule for users."""
+    return name_of(_WHERE, "user_id", user) if user == "" or (user == 0 and user is not False) else user
 
 
 def _are_names(value: object) -> bool:
