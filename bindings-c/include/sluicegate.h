@@ -12,8 +12,8 @@
  *            a denial is OK too. The last parameter, `error`, may be NULL; it is written only on failure.
  * Ownership  sluicegate_limiter and sluicegate_clock are made by _new, sluicegate_matches by
  *            sluicegate_match_request. Free each with its _free. The caller owns everything else: the
- *            library keeps no pointer that is passed in, but for those of sluicegate_set_log, and nothing
- *            else needs to be freed.
+ *            library keeps no pointer that is passed in, but for those of sluicegate_set_log and of
+ *            sluicegate_credentials_source, and nothing else needs to be freed.
  * Threads    Any number of threads may use a handle at once. _free must not run concurrently with
  *            other calls on the handle.
  * NULL       _free(NULL) does nothing. A function that accepts NULL says so; otherwise NULL is a
@@ -43,7 +43,7 @@
 
 /* The defaults: how the structs begin that state their size. */
 #define SLUICEGATE_OPTIONS_INIT \
-    {sizeof(sluicegate_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0}
+    {sizeof(sluicegate_options), 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0}
 #define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL, 0, NULL, 0}
 #define SLUICEGATE_REQUEST_INIT \
     {sizeof(sluicegate_request), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0}
@@ -119,6 +119,9 @@ typedef enum {
 /// waiting. Give it to a limiter through its options; threads may share it.
 typedef struct sluicegate_clock sluicegate_clock;
 
+/// What a new connection signs in with, to be filled in.
+typedef struct sluicegate_credentials sluicegate_credentials;
+
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip. Threads may share
 /// it: calls use a pool of connections that are opened when they are first needed.
 typedef struct sluicegate_limiter sluicegate_limiter;
@@ -141,6 +144,20 @@ typedef struct {
     char key[SLUICEGATE_ERROR_KEY_SIZE];
 } sluicegate_error;
 
+/// Gives user and password for a new connection, by sluicegate_credentials_set; `context` is what came with it. Returns
+/// whether it has. Threads of the library call it, and several at once. It has to return: neither by longjmp nor by an
+/// exception; and it must not call functions of a limiter.
+typedef bool (*sluicegate_credentials_callback)(void *context,
+                                                const sluicegate_credentials *credentials);
+
+/// Where user and password of new connections come from.
+typedef struct {
+    /// The function. It may be called as long as the limiter, and calls of its own, last.
+    sluicegate_credentials_callback callback;
+    /// What it is called with.
+    void *context;
+} sluicegate_credentials_source;
+
 /// Options of a limiter. Begin with SLUICEGATE_OPTIONS_INIT and set what you need; NULL and 0 stand
 /// for the default. Nothing in it is needed after the call.
 typedef struct {
@@ -162,6 +179,17 @@ typedef struct {
     const char *tls_cert;
     /// PEM file with the private key of this client; goes with `tls_cert`. Default: none.
     const char *tls_key;
+    /// How many replicas are to have a charge before its decision comes, which then says `replicated`. A
+    /// failover loses no such charge where these are all the replicas that there are. 0: none is waited for.
+    /// Not for `memory://`. Default: 0.
+    uint32_t replicas;
+    /// The longest time to wait for `replicas`, less than `response_timeout_us`: what they have not by then
+    /// is charged and decided all the same, but not `replicated`. Default: 5 ms.
+    uint64_t replica_timeout_us;
+    /// A function that gives user and password for each new connection, where these change: tokens of cloud
+    /// providers, passwords that are rotated. It may take `connect_timeout_us`, on a thread of its own. Not
+    /// together with a login in the URL; Sentinels keep theirs there. Default: the login of the URL.
+    const sluicegate_credentials_source *credentials;
     /// What every key in Redis begins with: 1 to 128 bytes without braces and control characters. Limiters
     /// share their counts when their prefixes and rules are the same. Default: `sluicegate`.
     const char *prefix;
@@ -310,8 +338,11 @@ typedef struct {
     bool shadow;
     /// Whether the key is blocked: by an earlier denial, by this one, or by hand.
     bool blocked;
+    /// Whether as many replicas as `replicas` of the options asks for have what was charged: where these are all, no
+    /// failover loses it. Always false where none are asked for.
+    bool replicated;
     /// Zeros, in place of fields to come.
-    uint8_t reserved[22];
+    uint8_t reserved[21];
 } sluicegate_decision;
 
 /// One item of sluicegate_check_all and sluicegate_wait_all: what the other functions take as arguments.
@@ -456,6 +487,12 @@ sluicegate_status sluicegate_clock_now(const sluicegate_clock *clock,
 
 /// Frees a clock; limiters that were made with it keep its time. NULL is fine.
 void sluicegate_clock_free(sluicegate_clock *clock);
+
+/// Fills in what a new connection signs in with; an empty `user` is the default one. Both are copied.
+sluicegate_status sluicegate_credentials_set(const sluicegate_credentials *credentials,
+                                             const char *user,
+                                             const char *password,
+                                             sluicegate_error *error);
 
 /// Makes a limiter, to be freed, on the backend that `url` names: "memory://", "redis://host:port",
 /// "rediss://", "unix://path", "redis-cluster://host1:port1,host2:port2" or

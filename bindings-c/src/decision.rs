@@ -67,8 +67,11 @@ pub struct Decision {
     pub shadow: bool,
     /// Whether the key is blocked: by an earlier denial, by this one, or by hand.
     pub blocked: bool,
+    /// Whether as many replicas as `replicas` of the options asks for have what was charged: where these are all, no
+    /// failover loses it. Always false where none are asked for.
+    pub replicated: bool,
     /// Zeros, in place of fields to come.
-    pub reserved: [u8; 22],
+    pub reserved: [u8; 21],
 }
 
 impl Output for Decision {}
@@ -96,7 +99,8 @@ impl From<RawDecision<'_>> for Decision {
             window_us: raw.window_us,
             shadow: raw.shadow,
             blocked: raw.blocked,
-            reserved: [0; 22],
+            replicated: raw.replicated,
+            reserved: [0; 21],
         }
     }
 }

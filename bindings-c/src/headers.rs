@@ -88,7 +88,8 @@ unsafe fn returned(given: *const Decision, name: &str) -> Result<sluicegate::Dec
             blocked: flag(&raw const (*given).blocked),
             shadow_denied: flag(&raw const (*given).shadow_denied),
             shadow: flag(&raw const (*given).shadow),
-            // No header has it.
+            // No header has these.
+            replicated: false,
             source: Source::Memory,
         };
         Ok(raw.into())

@@ -22,6 +22,9 @@ pub mod error;
 pub mod clock;
 
 #[allow(unsafe_code)]
+pub mod credentials;
+
+#[allow(unsafe_code)]
 pub mod options;
 
 pub mod decision;

@@ -10,6 +10,7 @@ use sluicegate::bridge::OptionValue;
 
 use crate::argument::{Argument, Growing, growing, optional_text};
 use crate::clock::Clock;
+use crate::credentials::CredentialsSource;
 use crate::error::Failure;
 
 /// Options of a limiter. Begin with SLUICEGATE_OPTIONS_INIT and set what you need; NULL and 0 stand
@@ -34,6 +35,17 @@ pub struct Options {
     pub tls_cert: *const c_char,
     /// PEM file with the private key of this client; goes with `tls_cert`. Default: none.
     pub tls_key: *const c_char,
+    /// How many replicas are to have a charge before its decision comes, which then says `replicated`. A
+    /// failover loses no such charge where these are all the replicas that there are. 0: none is waited for.
+    /// Not for `memory://`. Default: 0.
+    pub replicas: u32,
+    /// The longest time to wait for `replicas`, less than `response_timeout_us`: what they have not by then
+    /// is charged and decided all the same, but not `replicated`. Default: 5 ms.
+    pub replica_timeout_us: u64,
+    /// A function that gives user and password for each new connection, where these change: tokens of cloud
+    /// providers, passwords that are rotated. It may take `connect_timeout_us`, on a thread of its own. Not
+    /// together with a login in the URL; Sentinels keep theirs there. Default: the login of the URL.
+    pub credentials: *const CredentialsSource,
     /// What every key in Redis begins with: 1 to 128 bytes without braces and control characters. Limiters
     /// share their counts when their prefixes and rules are the same. Default: `sluicegate`.
     pub prefix: *const c_char,
@@ -96,6 +108,9 @@ impl Default for Options {
             tls_ca: null(),
             tls_cert: null(),
             tls_key: null(),
+            replicas: 0,
+            replica_timeout_us: 0,
+            credentials: null(),
             prefix: null(),
             fallback: null(),
             instances: 0,
@@ -125,6 +140,9 @@ unsafe impl Growing for Options {
         offset_of!(Self, tls_ca),
         offset_of!(Self, tls_cert),
         offset_of!(Self, tls_key),
+        offset_of!(Self, replicas),
+        offset_of!(Self, replica_timeout_us),
+        offset_of!(Self, credentials),
         offset_of!(Self, prefix),
         offset_of!(Self, fallback),
         offset_of!(Self, instances),
@@ -191,6 +209,19 @@ impl<'a> Argument<'a> for *const Options {
             }
             if let Some(text) = optional_text(options.tls_key, "options.tls_key")? {
                 given.push(("tls_key", OptionValue::Path(text.into())));
+            }
+            if options.replicas != 0 {
+                given.push(("replicas", OptionValue::Count(options.replicas.into())));
+            }
+            if options.replica_timeout_us != 0 {
+                given.push((
+                    "replica_timeout",
+                    OptionValue::Time(Duration::from_micros(options.replica_timeout_us)),
+                ));
+            }
+            if let Some(source) = options.credentials.as_ref() {
+                given
+                    .push(("credentials", OptionValue::Credentials(source.provider("options.credentials")?)));
             }
             if let Some(text) = optional_text(options.prefix, "options.prefix")? {
                 given.push(("prefix", OptionValue::Text(text.into())));

@@ -12,12 +12,13 @@ use quote::{ToTokens, format_ident};
 use syn::{File, Item, ItemEnum, ItemFn, ItemMacro, parse_quote, parse_str};
 
 /// The modules with something for the header, in its order.
-const MODULES: [&str; 18] = [
+const MODULES: [&str; 19] = [
     "version",
     "status",
     "error",
     "decision",
     "clock",
+    "credentials",
     "options",
     "check",
     "request",

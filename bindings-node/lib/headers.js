@@ -17,6 +17,7 @@ const UNTOLD = Object.freeze({
   retryAfterMs: 0,
   resetAfterMs: 0,
   blocked: false,
+  replicated: false,
   shadow: false,
   shadowDenied: false,
   source: 'memory',

@@ -359,6 +359,10 @@
 
 /** @typedef {import('./events.js').LimiterEvent} LimiterEvent */
 
+/** @typedef {import('./credentials.js').Credentials} Credentials */
+
+/** @typedef {import('./credentials.js').CredentialsProvider} CredentialsProvider */
+
 /**
  * What went wrong.
  *

@@ -31,6 +31,7 @@ const FALLBACK = 64;
 const ALLOTMENT = 128;
 const SHARE = 256;
 const CACHE = 512;
+const REPLICATED = 1024;
 const DONE = -1;
 const FAILED = -2;
 /** Any other number below zero: it did not take effect. */
@@ -184,6 +185,7 @@ class Mailbox {
       retryAfterMs: numbers[at + 6],
       resetAfterMs: numbers[at + 7],
       blocked: (outcome & BLOCKED) !== 0,
+      replicated: (outcome & REPLICATED) !== 0,
       shadow: (outcome & SHADOW) !== 0,
       shadowDenied: (outcome & SHADOW_DENIED) !== 0,
       source: sourceOf(outcome),

@@ -74,7 +74,7 @@ function isMissing(cause) {
   return cause?.code === 'MODULE_NOT_FOUND' || /Cannot find module/.test(cause?.message);
 }
 
-/** @type {{ NativeClock: any, NativeEvents: any, NativeLimiter: any, addressKey: Function, answerDenied: Function, answerInvalid: Function, answerUndecided: Function, clientAddress: Function, cli: (words: string[]) => number, headers: Function, isHeaderName: Function, joinKey: Function, normalRules: Function, open: Function, operations: Function }} */
+/** @type {{ NativeClock: any, NativeCredentials: any, NativeEvents: any, NativeLimiter: any, addressKey: Function, answerDenied: Function, answerInvalid: Function, answerUndecided: Function, clientAddress: Function, cli: (words: string[]) => number, headers: Function, isHeaderName: Function, joinKey: Function, normalRules: Function, open: Function, operations: Function }} */
 const native = load();
 
 module.exports = native;

@@ -4,24 +4,25 @@
 
 const { boolean, number, options, text, wrongType } = require('./arguments.js');
 const { ManualClock, nativeOf } = require('./clock.js');
+const { credentials } = require('./credentials.js');
 const { ofWrongType } = require('./error.js');
 const { OPTIONS } = require('./table.js');
 
 const NAMES = new Set(['rules', ...Object.keys(OPTIONS)]);
-const KINDS = { text, number, clock, object, flag };
+const KINDS = { text, number, clock, credentials, object, flag };
 /** Where values go that have no place of their own. */
 const PLACES = { object: 'text', flag: 'number' };
 
-/** The rules and the clock, and all texts and numbers that are given, by their names in core. */
+/** The rules, the clock and the function for credentials, and all texts and numbers that are given, by their names in core. */
 function connectOptions(value) {
   const { rules, ...given } = options('options', value, NAMES);
-  const checked = { text: {}, number: {}, clock: {} };
+  const checked = { text: {}, number: {}, clock: {}, credentials: {} };
   for (const [name, option] of Object.entries(given)) {
     if (option === undefined) continue;
     const [known, kind] = OPTIONS[name];
     checked[PLACES[kind] ?? kind][known] = KINDS[kind](name, option);
   }
-  return { ...rulesOf(rules), ...checked, clock: checked.clock.clock };
+  return { ...rulesOf(rules), ...checked, clock: checked.clock.clock, credentials: checked.credentials.credentials };
 }
 
 function rulesOf(rules) {

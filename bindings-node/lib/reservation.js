@@ -67,6 +67,8 @@ class Reservation {
     this.resetAfterMs = resetAfterMs;
     /** @type {boolean} @readonly Whether the key is blocked. */
     this.blocked = decision.blocked;
+    /** @type {boolean} @readonly Whether replicas have what was reserved, as of a decision. */
+    this.replicated = decision.replicated;
     /** @type {boolean} @readonly Whether nothing but rules in shadow decided. */
     this.shadow = decision.shadow;
     /** @type {boolean} @readonly True when a rule in shadow would have denied. */

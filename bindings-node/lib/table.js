@@ -2,7 +2,7 @@
 
 // The options of `connect`. Made from the table of core: cargo run -p sluicegate-tables.
 
-/** @import { ManualClock, Rule } from './index.js' */
+/** @import { CredentialsProvider, ManualClock, Rule } from './index.js' */
 
 /**
  * Options of a limiter.
@@ -25,6 +25,16 @@
  *   Default: none.
  * @property {string | undefined} [tlsKey] PEM file with the private key of this client; goes with `tlsCert`. Default:
  *   none.
+ * @property {number | undefined} [replicas] How many replicas are to have a charge before its decision comes, which
+ *   then says `replicated`. A failover loses no such charge where these are all the replicas that there are. 0: none is
+ *   waited for. Not for `memory://`. Default: 0.
+ * @property {number | undefined} [replicaTimeoutMs] The longest time to wait for `replicas`, less than
+ *   `responseTimeoutMs`: what they have not by then is charged and decided all the same, but not `replicated`. Default:
+ *   5 ms.
+ * @property {CredentialsProvider | undefined} [credentials] A function that gives user and password for each new
+ *   connection, where these change: tokens of cloud providers, passwords that are rotated. It may take
+ *   `connectTimeoutMs`, on a thread of its own. Not together with a login in the URL; Sentinels keep theirs there.
+ *   Default: the login of the URL.
  * @property {string | undefined} [prefix] What every key in Redis begins with: 1 to 128 bytes without braces and
  *   control characters. Limiters share their counts when their prefixes and rules are the same. Default: `sluicegate`.
  * @property {string | undefined} [fallback] What a call answers that no server can decide, since none is reached or
@@ -72,6 +82,9 @@ const OPTIONS = {
   tlsCa: ['tls_ca', 'text'],
   tlsCert: ['tls_cert', 'text'],
   tlsKey: ['tls_key', 'text'],
+  replicas: ['replicas', 'number'],
+  replicaTimeoutMs: ['replica_timeout', 'number'],
+  credentials: ['credentials', 'credentials'],
   prefix: ['prefix', 'text'],
   fallback: ['fallback', 'text'],
   instances: ['instances', 'number'],

@@ -19,6 +19,8 @@
  *   exact to the microsecond. 0 when it fits, `Infinity` when it never can.
  * @property {number} resetAfterMs Time until the key is as if never seen.
  * @property {boolean} blocked Whether the key is blocked: by an earlier denial, by this one, or by hand.
+ * @property {boolean} replicated Whether as many replicas as the option `replicas` asks for have what was charged: where these
+ *   are all, no failover loses it. Always false where none are asked for.
  * @property {boolean} shadow Whether nothing but rules in shadow decided.
  * @property {boolean} shadowDenied True when a rule in shadow would have denied.
  * @property {'server' | 'memory' | 'fallback' | 'cache' | 'allotment' | 'share'} source Who decided: a Redis server, the in-memory

@@ -20,6 +20,7 @@ mod outcome {
     pub(super) const ALLOTMENT: i32 = 128;
     pub(super) const SHARE: i32 = 256;
     pub(super) const CACHE: i32 = 512;
+    pub(super) const REPLICATED: i32 = 1024;
     pub(super) const DONE: i32 = -1;
     pub(super) const FAILED: i32 = -2;
     pub(super) const ENDED: i32 = -3;
@@ -158,6 +159,7 @@ fn flags(raw: &RawDecision<'_>) -> i32 {
         + flag(raw.source == Source::Cache, outcome::CACHE)
         + flag(raw.shadow, outcome::SHADOW)
         + flag(raw.blocked, outcome::BLOCKED)
+        + flag(raw.replicated, outcome::REPLICATED)
 }
 
 /// Divided once, so that the result is the double nearest to the exact figure.

@@ -10,6 +10,7 @@ mod answers;
 mod calls;
 mod cli;
 mod clock;
+mod credentials;
 mod events;
 mod failure;
 mod function;

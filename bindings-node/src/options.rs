@@ -11,6 +11,7 @@ use sluicegate::sources::{RuleSource, named};
 use sluicegate::{AsyncRateLimiter, Builder, Result, Rules};
 
 use crate::clock::NativeClock;
+use crate::credentials::NativeCredentials;
 
 /// The options, of the right types already.
 #[napi(object, object_to_js = false)]
@@ -21,6 +22,8 @@ pub(crate) struct Options {
     pub rules_json: Option<String>,
     /// Instead of the server's clock.
     pub clock: Option<Reference<NativeClock>>,
+    /// Gives user and password of new connections.
+    pub credentials: Option<Reference<NativeCredentials>>,
     /// Texts, and objects as JSON, by the names of options in core.
     pub text: HashMap<String, String>,
     /// Numbers likewise; times in milliseconds.
@@ -39,6 +42,9 @@ impl Options {
         let mut builder = AsyncRateLimiter::builder(url).rules(self.source()?);
         if let Some(clock) = self.clock {
             builder = builder.clock(clock.0.clone());
+        }
+        if let Some(provider) = self.credentials.and_then(|credentials| credentials.provider()) {
+            builder = builder.credentials(provider);
         }
         for (name, text) in self.text {
             let value = match kind(&name) {

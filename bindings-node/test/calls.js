@@ -8,7 +8,15 @@ const BESIDE = new Set([
   'as', 'reserve', 'change',
 ]);
 const SECONDS = new Set(['seconds', 'expires_in']);
-const TIMES = new Set(['connect_timeout', 'response_timeout', 'timeout', 'breaker_probe', 'remember_denials', 'wait']);
+const TIMES = new Set([
+  'connect_timeout',
+  'response_timeout',
+  'timeout',
+  'breaker_probe',
+  'remember_denials',
+  'replica_timeout',
+  'wait',
+]);
 
 const camel = (name) => name.replace(/_[a-z]/g, (letter) => letter[1].toUpperCase());
 /** The name of an option or of an argument. */

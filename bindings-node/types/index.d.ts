@@ -630,6 +630,8 @@ export type Rule = {
 };
 export type ConnectOptions = import("./table.js").ConnectOptions;
 export type LimiterEvent = import("./events.js").LimiterEvent;
+export type Credentials = import("./credentials.js").Credentials;
+export type CredentialsProvider = import("./credentials.js").CredentialsProvider;
 /**
  * What went wrong.
  *

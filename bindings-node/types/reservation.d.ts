@@ -29,6 +29,8 @@ export class Reservation implements AsyncDisposable {
     readonly resetAfterMs: number;
     /** @type {boolean} @readonly Whether the key is blocked. */
     readonly blocked: boolean;
+    /** @type {boolean} @readonly Whether replicas have what was reserved, as of a decision. */
+    readonly replicated: boolean;
     /** @type {boolean} @readonly Whether nothing but rules in shadow decided. */
     readonly shadow: boolean;
     /** @type {boolean} @readonly True when a rule in shadow would have denied. */

@@ -46,6 +46,25 @@ export type ConnectOptions = {
      */
     tlsKey?: string | undefined;
     /**
+     * How many replicas are to have a charge before its decision comes, which
+     * then says `replicated`. A failover loses no such charge where these are all the replicas that there are. 0: none is
+     * waited for. Not for `memory://`. Default: 0.
+     */
+    replicas?: number | undefined;
+    /**
+     * The longest time to wait for `replicas`, less than
+     * `responseTimeoutMs`: what they have not by then is charged and decided all the same, but not `replicated`. Default:
+     * 5 ms.
+     */
+    replicaTimeoutMs?: number | undefined;
+    /**
+     * A function that gives user and password for each new
+     * connection, where these change: tokens of cloud providers, passwords that are rotated. It may take
+     * `connectTimeoutMs`, on a thread of its own. Not together with a login in the URL; Sentinels keep theirs there.
+     * Default: the login of the URL.
+     */
+    credentials?: CredentialsProvider | undefined;
+    /**
      * What every key in Redis begins with: 1 to 128 bytes without braces and
      * control characters. Limiters share their counts when their prefixes and rules are the same. Default: `sluicegate`.
      */
@@ -135,6 +154,9 @@ export namespace OPTIONS {
     let tlsCa: string[];
     let tlsCert: string[];
     let tlsKey: string[];
+    let replicas: string[];
+    let replicaTimeoutMs: string[];
+    let credentials: string[];
     let prefix: string[];
     let fallback: string[];
     let instances: string[];
@@ -152,4 +174,5 @@ export namespace OPTIONS {
     let topDenied: string[];
 }
 import type { Rule } from './index.js';
+import type { CredentialsProvider } from './index.js';
 import type { ManualClock } from './index.js';

@@ -40,6 +40,11 @@ export type DecisionFields = {
      */
     blocked: boolean;
     /**
+     * Whether as many replicas as the option `replicas` asks for have what was charged: where these
+     * are all, no failover loses it. Always false where none are asked for.
+     */
+    replicated: boolean;
+    /**
      * Whether nothing but rules in shadow decided.
      */
     shadow: boolean;

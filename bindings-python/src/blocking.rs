@@ -42,9 +42,10 @@ impl RateLimiter {
         signature = (*arguments, **named),
         text_signature = "(url, *, rules, \
             connect_timeout=1.0, response_timeout=0.5, breaker_failures=5, breaker_probe=0.1, tls_ca=None, \
-            tls_cert=None, tls_key=None, prefix='sluicegate', fallback='error', instances=1, clock=None, \
-            rules_cache=None, identifier_secret=None, max_keys=None, request_id_seconds=60, regions=None, region=None, \
-            region_parts=None, share=1.0, lazy=False, remember_denials=0.0, top_denied=0)"
+            tls_cert=None, tls_key=None, replicas=0, replica_timeout=0.005, credentials=None, prefix='sluicegate', \
+            fallback='error', instances=1, clock=None, rules_cache=None, identifier_secret=None, max_keys=None, \
+            request_id_seconds=60, regions=None, region=None, region_parts=None, share=1.0, lazy=False, \
+            remember_denials=0.0, top_denied=0)"
     )]
     fn new(arguments: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let py = arguments.py();

@@ -29,10 +29,11 @@ impl Decision {
         signature = (
             *, allowed, rule, limit, remaining, retry_after=Given(None), reset_after=Given(None),
             shadow_denied=Given(None), source=Given(None), parts=Given(None), window=Given(None),
-            shadow=Given(None), blocked=Given(None)
+            shadow=Given(None), blocked=Given(None), replicated=Given(None)
         ),
         text_signature = "(*, allowed, rule, limit, remaining, retry_after=0.0, reset_after=0.0, \
-            shadow_denied=False, source='memory', parts=(), window=0.0, shadow=False, blocked=False)"
+            shadow_denied=False, source='memory', parts=(), window=0.0, shadow=False, blocked=False, \
+            replicated=False)"
     )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
@@ -48,6 +49,7 @@ impl Decision {
         window: Given<'_>,
         shadow: Given<'_>,
         blocked: Given<'_>,
+        replicated: Given<'_>,
     ) -> PyResult<Self> {
         let mut decision = sluicegate::Decision::blank();
         decision.allowed = flag(allowed, "allowed")?;
@@ -59,6 +61,7 @@ impl Decision {
         decision.reset_after = reset_after.or(Duration::ZERO, "reset_after", whole_microseconds)?;
         decision.shadow_denied = shadow_denied.or(false, "shadow_denied", flag)?;
         decision.blocked = blocked.or(false, "blocked", flag)?;
+        decision.replicated = replicated.or(false, "replicated", flag)?;
         decision.shadow = shadow.or(false, "shadow", flag)?;
         decision.source = source.or(Source::Memory, "source", known_source)?;
         decision.parts = parts.or(Vec::new(), "parts", decisions)?;
@@ -133,6 +136,13 @@ impl Decision {
         self.0.shadow
     }
 
+    /// Whether as many replicas as the limiter's `replicas` asks for have what was charged: where these are all, no failover
+    /// loses it. Always false where none are asked for.
+    #[getter]
+    fn replicated(&self) -> bool {
+        self.0.replicated
+    }
+
     /// Who decided: `"server"`, or `"memory"` for the in-memory engine.
     #[getter]
     fn source(&self) -> &'static str {
@@ -189,6 +199,9 @@ impl Decision {
         fields.set_item("shadow", self.shadow())?;
         if self.0.blocked {
             fields.set_item("blocked", true)?;
+        }
+        if self.0.replicated {
+            fields.set_item("replicated", true)?;
         }
         fields.set_item("source", self.source())?;
         if !self.0.parts.is_empty() {

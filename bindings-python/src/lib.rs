@@ -7,6 +7,7 @@ mod calls;
 mod check;
 mod cli;
 mod clock;
+mod credentials;
 mod decision;
 mod doorbell;
 mod errors;

@@ -10,6 +10,7 @@ use sluicegate::bridge::{OptionKind, OptionSpec, OptionValue};
 
 use crate::arguments::{Object, count, flag, path, seconds, text, wrong_type};
 use crate::clock::ManualClock;
+use crate::credentials::provider;
 use crate::errors::exception;
 use crate::rules;
 
@@ -24,9 +25,10 @@ impl Options {
     #[new]
     #[pyo3(signature = (url, *, rules, **options), text_signature = "(url, *, rules, \
             connect_timeout=1.0, response_timeout=0.5, breaker_failures=5, breaker_probe=0.1, tls_ca=None, \
-            tls_cert=None, tls_key=None, prefix='sluicegate', fallback='error', instances=1, clock=None, \
-            rules_cache=None, identifier_secret=None, max_keys=None, request_id_seconds=60, regions=None, region=None, \
-            region_parts=None, share=1.0, lazy=False, remember_denials=0.0, top_denied=0)"
+            tls_cert=None, tls_key=None, replicas=0, replica_timeout=0.005, credentials=None, prefix='sluicegate', \
+            fallback='error', instances=1, clock=None, rules_cache=None, identifier_secret=None, max_keys=None, \
+            request_id_seconds=60, regions=None, region=None, region_parts=None, share=1.0, lazy=False, \
+            remember_denials=0.0, top_denied=0)"
     )]
     fn new(
         url: &Bound<'_, PyAny>,
@@ -56,6 +58,7 @@ fn with_option(builder: Builder, name: &str, value: &Object<'_>) -> PyResult<Bui
         OptionKind::OptionalText
         | OptionKind::Path
         | OptionKind::Clock
+        | OptionKind::Credentials
         | OptionKind::OptionalCount(_)
         | OptionKind::Texts
         | OptionKind::Numbers
@@ -65,6 +68,7 @@ fn with_option(builder: Builder, name: &str, value: &Object<'_>) -> PyResult<Bui
         }
         OptionKind::Text | OptionKind::OptionalText => OptionValue::Text(text(value, name)?.to_owned()),
         OptionKind::Path => OptionValue::Path(path(value, name)?),
+        OptionKind::Credentials => OptionValue::Credentials(provider(value, name)?),
         OptionKind::Clock => OptionValue::Clock(manual(value, name)?),
         OptionKind::Texts => OptionValue::Object(object::<String>(value, name, "texts")?),
         OptionKind::Numbers => OptionValue::Object(object::<f64>(value, name, "numbers")?),

@@ -67,7 +67,7 @@ DRIVERS = [Blocking, Asyncio]
 # What a vector says beside the arguments of its call.
 BESIDE = {"id", "note", "only", "why", "url", "rules", "rules_file", "options", "closed", "op", "at_us", "expect", "instead"}
 BESIDE |= {"as", "reserve", "change"}
-TIMES = {"connect_timeout", "response_timeout", "timeout", "breaker_probe", "remember_denials", "wait"}
+TIMES = {"connect_timeout", "response_timeout", "timeout", "breaker_probe", "remember_denials", "replica_timeout", "wait"}
 
 
 def make(limiter: Driver, vector: dict[str, Any]) -> Any:

@@ -22,6 +22,20 @@ pub enum Source {
     Share,
 }
 
+/// Who decided, and where what was charged is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) source: Source,
+    /// Whether as many replicas as are asked for have it.
+    pub(crate) is_replicated: bool,
+}
+
+impl From<Source> for Origin {
+    fn from(source: Source) -> Self {
+        Self { source, is_replicated: false }
+    }
+}
+
 impl Source {
     /// `"server"`, `"memory"`, `"fallback"`, `"cache"`, `"allotment"` or `"share"`.
     pub fn name(self) -> &'static str {
@@ -66,6 +80,9 @@ pub struct Decision {
     pub shadow: bool,
     /// Who decided.
     pub source: Source,
+    /// Whether as many replicas as [`replicas`](crate::Builder::replicas) asks for have what was charged: where these are
+    /// all, no failover loses it. Always false where none are asked for.
+    pub replicated: bool,
     /// One decision per item of a `check_all`, in order; empty otherwise.
     pub parts: Vec<Decision>,
 }
@@ -97,6 +114,7 @@ impl Decision {
             shadow_denied: false,
             shadow: false,
             source,
+            replicated: false,
             parts: Vec::new(),
         }
     }

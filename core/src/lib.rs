@@ -93,6 +93,7 @@ pub use keys::address::address_key;
 pub use keys::composite::CompositeKey;
 pub use limiter::{AsyncRateLimiter, Builder, RateLimiter};
 pub use matching::{Explanation, Request, RequestMatch};
+pub use options::{Credentials, CredentialsProvider};
 pub use request::{Check, CheckAllOptions, CheckOptions};
 pub use reservation::{Reservation, ReservationRef, Usage};
 pub use rules::{RuleId, Rules};

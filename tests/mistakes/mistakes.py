@@ -57,6 +57,18 @@ MISTAKES = [
         ".zip(values.into_iter().rev()) {",
     ),
     Mistake(
+        "an answer is replicated as soon as a replica has it",
+        "redis/wire/session/replication.rs",
+        "*count >= self.replicas",
+        "*count >= 1",
+    ),
+    Mistake(
+        "the end of a batch is taken for that of calls that are sent again behind it",
+        "redis/wire/session/replies.rs",
+        "                self.pack_wait(now);\n",
+        "",
+    ),
+    Mistake(
         "the place of a call that has ended is given to the next one",
         "redis/wire/session/ending.rs",
         "        self.is_silent |= is_silent;",
@@ -67,8 +79,8 @@ MISTAKES = [
     Mistake(
         "the late answer to a call that has ended is delivered",
         "redis/wire/session/replies.rs",
-        "        if !pending.ended {\n            self.outcomes",
-        "        if true {\n            self.outcomes",
+        "        if !pending.ended {\n            self.hand_on",
+        "        if true {\n            self.hand_on",
     ),
     Mistake(
         "the name of an abandoned call is given to another one",

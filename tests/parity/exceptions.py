@@ -139,6 +139,8 @@ MISSING = {
     **each("node", "RateLimitLayer.new()", "root_path", "only ASGI has root paths"),
     **each("rust", "RateLimitLayer.new()", "root_path", "only ASGI has root paths"),
     # What methods do not insist on.
+    **each("python", "package", "Credentials CredentialsProvider", "a tuple, and a callable"),
+    **each("c", "package", "CredentialsProvider", "a callback and its context"),
     **each("rust", "RateLimiter.open() required", "rules", "a builder insists on none of its methods"),
     **each("rust", "AsyncRateLimiter.open() required", "rules", "a builder insists on none of its methods"),
     **each("rust", "RateLimiter.set_limit() required", "limit", "an option of checks has that name, and is not insisted on"),
@@ -188,6 +190,9 @@ ALONE = {
     **each("rust", "package", "Count NoAddress OnError", "an enum; elsewhere a text"),
     **each("rust", "package", "Limits RouteLimit RouteLimitLayer", "what a route states and the layer that it takes have to have names"),
     **each("rust", "package", "Result", "the short form that crates have"),
+    **each("c", "package", "CredentialsCallback CredentialsSource", "a function and what it is called with"),
+    **each("rust", "Credentials", "new password", "elsewhere a plain object, or written to by a function"),
+    **each("c", "Credentials", "set", "elsewhere what a function returns"),
     **each("node", "package", "FastifyRateLimitOptions RateLimitOptions", "types of what are arguments elsewhere"),
     **each("python", "package", "RATE_LIMIT RateLimitMixin SluicegateMiddleware", "what its frameworks take at their routes"),
     **each("python", "package", "FunctionLimits", "how Python decorates functions"),

@@ -93,6 +93,10 @@ static void set_options(json_t *vector, sluicegate_options *options) {
             options->fallback = given;
         else if (strcmp(name, "share") == 0)
             options->share = json_number_value(value);
+        else if (strcmp(name, "replicas") == 0)
+            options->replicas = (uint32_t)number;
+        else if (strcmp(name, "replica_timeout") == 0)
+            options->replica_timeout_us = number;
         else if (strcmp(name, "remember_denials") == 0)
             options->remember_denials_us = number;
         else if (strcmp(name, "request_id_seconds") == 0)

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from ._calls import Calls
 from ._connecting import Connecting
+from ._credentials import on_loop
 from ._middleware import ensure
 from ._metrics import Metrics
 from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch, Reserved, RulesStatus
 from ._reservations import Reserving
 
 if TYPE_CHECKING:
+    from ._credentials import AsyncCredentialsFunction as _Credentials
     from ._native import _Headers, _Key, _Name, _Path, _Rules, _StatedRules
     from .rules import Rule
 
@@ -50,6 +52,9 @@ class AsyncRateLimiter:
         tls_ca: _Path | None = None,
         tls_cert: _Path | None = None,
         tls_key: _Path | None = None,
+        replicas: int = 0,
+        replica_timeout: float = 0.005,
+        credentials: _Credentials | None = None,
         prefix: str = "sluicegate",
         fallback: str = "error",
         instances: int = 1,
@@ -67,6 +72,7 @@ class AsyncRateLimiter:
         top_denied: int = 0,
     ) -> Connecting[AsyncRateLimiter]:
         """Opens a limiter; to be awaited, or entered by `async with`."""
+        credentials = on_loop(credentials)
         options = Options(
             url,
             rules=rules,
@@ -77,6 +83,9 @@ class AsyncRateLimiter:
             tls_ca=tls_ca,
             tls_cert=tls_cert,
             tls_key=tls_key,
+            replicas=replicas,
+            replica_timeout=replica_timeout,
+            credentials=credentials,
             prefix=prefix,
             fallback=fallback,
             instances=instances,

@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
@@ -34,6 +34,8 @@ __all__ = [
 
 _R = TypeVar("_R", bound=Reserved)
 _Path: TypeAlias = str | PathLike[str]
+# Gives a password, or a user and a password, for each new connection.
+_Credentials: TypeAlias = Callable[[], str | tuple[str | None, str]]
 # Who or what is counted. An int, such as the primary key of a row, is its decimal text.
 _Name: TypeAlias = str | int
 _Key: TypeAlias = _Name | list[str] | list[int] | list[_Name] | tuple[_Name, ...]
@@ -68,6 +70,7 @@ class Decision:
         window: float = 0.0,
         shadow: bool = False,
         blocked: bool = False,
+        replicated: bool = False,
     ) -> Decision: ...
     @property
     def allowed(self) -> bool:
@@ -118,6 +121,13 @@ class Decision:
     @property
     def shadow(self) -> bool:
         """Whether nothing but rules in shadow decided."""
+
+    @property
+    def replicated(self) -> bool:
+        """Whether as many replicas as the limiter's `replicas` asks for have what was charged.
+
+        Where these are all, no failover loses it. Always false where none are asked for.
+        """
 
     @property
     def source(self) -> Literal["server", "memory", "fallback", "cache", "allotment", "share"]:
@@ -355,6 +365,9 @@ class RateLimiter:
         tls_ca: _Path | None = None,
         tls_cert: _Path | None = None,
         tls_key: _Path | None = None,
+        replicas: int = 0,
+        replica_timeout: float = 0.005,
+        credentials: _Credentials | None = None,
         prefix: str = "sluicegate",
         fallback: str = "error",
         instances: int = 1,
@@ -666,6 +679,9 @@ class Options:
         tls_ca: _Path | None = None,
         tls_cert: _Path | None = None,
         tls_key: _Path | None = None,
+        replicas: int = 0,
+        replica_timeout: float = 0.005,
+        credentials: _Credentials | None = None,
         prefix: str = "sluicegate",
         fallback: str = "error",
         instances: int = 1,

@@ -30,7 +30,7 @@ use std::time::Duration;
 use crate::error::{Error, ErrorKind, Result};
 pub use crate::http::{ForwardedHeader, Problem, TrustedProxies, client_address, is_header_name};
 use crate::limiter::{AsyncRateLimiter, Builder};
-pub use crate::options::{OPTIONS, OptionKind, OptionSpec, OptionValue};
+pub use crate::options::{CredentialsReply, OPTIONS, OptionKind, OptionSpec, OptionValue};
 pub use crate::plan::{Form, RawDecision};
 use crate::redis::forked;
 use crate::request::Check;

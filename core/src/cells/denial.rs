@@ -56,6 +56,7 @@ impl Denial {
             shadow,
             shadow_denied: shadow,
             blocked: false,
+            replicated: false,
             allowed: shadow,
         })
     }

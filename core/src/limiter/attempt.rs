@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::memory::InMemory;
 use super::queue::{AttemptResult, Claim, Retryable, WaitQueue};
-use crate::decision::{Decision, Source};
+use crate::decision::{Decision, Origin, Source};
 use crate::error::Result;
 use crate::plan::{Charge, ENFORCED, Forecast, Form, Op, Outcome, Plan, SmallList, answer};
 use crate::reservation::Reservation;
@@ -46,7 +46,7 @@ pub(super) fn attempt_in_memory(
     op: Op,
     form: Form,
 ) -> Result<AttemptResult<Decision>> {
-    Ok(attempt_result(plan, &memory.outcomes(plan, op)?, None, Source::Memory, form))
+    Ok(attempt_result(plan, &memory.outcomes(plan, op)?, None, Source::Memory.into(), form))
 }
 
 impl Retryable for Reservation {
@@ -69,7 +69,7 @@ pub(super) fn attempt_result(
     plan: &Plan<'_>,
     outcomes: &[Outcome],
     forecast: Option<Forecast>,
-    source: Source,
+    origin: Origin,
     form: Form,
 ) -> AttemptResult<Decision> {
     let enforced = plan.charges.iter().zip(outcomes).filter(|(charge, _)| charge.group == ENFORCED);
@@ -81,7 +81,7 @@ pub(super) fn attempt_result(
         waits: waits.collect(),
         is_estimate: false,
         forecast,
-        answer: answer(plan, outcomes, source, form),
+        answer: answer(plan, outcomes, origin, form),
     }
 }
 

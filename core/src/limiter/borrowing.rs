@@ -28,11 +28,11 @@ impl<D: Driver> ServerCalls<'_, D> {
         mut borrowing: Borrowing<'_>,
         deadline: CallDeadline,
     ) -> (Option<usize>, Result<Decided>) {
-        self.drive(&mut borrowing, deadline).await;
+        let is_replicated = self.drive(&mut borrowing, deadline).await;
         let cut_off = borrowing.cut_off();
         let (decided, borrower, region, later) = borrowing.finish();
         Lender { servers: Arc::downgrade(self.servers), borrower, region }.go_on(later);
-        (cut_off, decided)
+        (cut_off, decided.map(|decided| decided.replicated(is_replicated)))
     }
 }
 

@@ -202,6 +202,12 @@ impl Builder {
                     "remember_denials is for servers; memory:// decides in this process anyway (leave it out)",
                 ));
             }
+            Backend::Memory if self.connection.replicas > 0 => {
+                return Err(invalid("replicas is for servers; memory:// has none (leave it out)"));
+            }
+            Backend::Memory if self.connection.credentials.is_some() => {
+                return Err(invalid("credentials is for servers; memory:// asks for none (leave it out)"));
+            }
             Backend::Memory => {
                 self.connection.validate_without_tls()?;
             }

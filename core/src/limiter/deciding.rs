@@ -150,7 +150,7 @@ impl MemoryCalls<'_> {
     ) -> Result<Decision> {
         self.memory.ensure_open()?;
         let plan = Plan::repeatable(catalog, checks, (op, Form::WithParts), request_id)?;
-        Ok(answer(&plan, &self.memory.outcomes(&plan, op)?, Source::Memory, Form::WithParts))
+        Ok(answer(&plan, &self.memory.outcomes(&plan, op)?, Source::Memory.into(), Form::WithParts))
     }
 }
 
@@ -168,7 +168,7 @@ impl<D: Driver> ServerCalls<'_, D> {
             self.shared.freed(check);
         }
         let decided = decided?;
-        Ok(answer(&plan, &decided.outcomes, decided.source, Form::Single))
+        Ok(answer(&plan, &decided.outcomes, decided.origin, Form::Single))
     }
 
     /// As in memory.
@@ -187,7 +187,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         }
         let plan = Plan::repeatable(catalog, checks, (op, Form::WithParts), request_id)?;
         let decided = self.decide(&plan, op, HoldId::default(), false).await?;
-        Ok(answer(&plan, &decided.outcomes, decided.source, Form::WithParts))
+        Ok(answer(&plan, &decided.outcomes, decided.origin, Form::WithParts))
     }
 
     /// Carries out an operation on the states of a plan; `id` names what is reserved. All that a server decides passes
@@ -208,8 +208,8 @@ impl<D: Driver> ServerCalls<'_, D> {
             if wants_forecast {
                 sequence.want_forecast();
             }
-            self.drive(&mut sequence, deadline).await;
-            (sequence.cut_off(), sequence.finish())
+            let is_replicated = self.drive(&mut sequence, deadline).await;
+            (sequence.cut_off(), sequence.finish().map(|decided| decided.replicated(is_replicated)))
         };
         if let (Some(region), Err(error)) = (cut_off, &decided)
             && can_be_by_part(plan, op, error)
@@ -219,7 +219,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         match decided {
             Ok(decided) => {
                 self.shared.fallback.ended();
-                if let Some(watch) = watch.filter(|_| decided.source == Source::Server) {
+                if let Some(watch) = watch.filter(|_| decided.origin.source == Source::Server) {
                     watch.decided(&plan.raw_decision(&plan.items[0], &decided.outcomes, Source::Server));
                 }
                 Ok(decided)
@@ -247,9 +247,12 @@ impl<D: Driver> ServerCalls<'_, D> {
                 |charge: &Charge<'_>| wire.region_of(charge).is_some_and(|region| cut_off.contains(&region));
             let parts = plan.by_part(part, is_cut_off);
             let mut sequence = self.shared.sequence(&parts, op, HoldId::default());
-            self.drive(&mut sequence, deadline).await;
+            let is_replicated = self.drive(&mut sequence, deadline).await;
             match (sequence.cut_off(), sequence.finish()) {
-                (_, Ok(decided)) => return Ok(Decided { source: Source::Share, forecast: None, ..decided }),
+                (_, Ok(decided)) => {
+                    let decided = Decided { origin: Source::Share.into(), forecast: None, ..decided };
+                    return Ok(decided.replicated(is_replicated));
+                }
                 // Another one, which was not asked before.
                 (Some(next), Err(error)) if can_be_by_part(plan, op, &error) => cut_off.push(next),
                 (_, failed) => return failed,

@@ -7,14 +7,15 @@ use redis::Value;
 use super::backend::ServerCalls;
 use super::driver::Driver;
 use crate::error::{Error, Result};
-use crate::redis::{Attempts, CallDeadline};
+use crate::redis::{Attempts, CallDeadline, split_replicated};
 use crate::script::ScriptCall;
 use crate::sequence::ScriptSequence;
 
 impl<D: Driver> ServerCalls<'_, D> {
     /// Holds a conversation with the server. All requests of a call share its time. What does no harm when it is carried
-    /// out twice is sent again for as long as there is no answer.
-    pub(super) async fn drive(self, conversation: &mut impl ScriptSequence, deadline: CallDeadline) {
+    /// out twice is sent again for as long as there is no answer. Answers whether replicas have the effects of all of it.
+    pub(super) async fn drive(self, conversation: &mut impl ScriptSequence, deadline: CallDeadline) -> bool {
+        let mut is_replicated = None;
         while let Some(call) = conversation.next() {
             let (sent, server) = (Instant::now(), self.servers.at(conversation.region()));
             let reply = if let Some(error) = out_of_time(conversation, deadline) {
@@ -29,8 +30,13 @@ impl<D: Driver> ServerCalls<'_, D> {
                 self.shared.counters.answered(sent.elapsed());
                 self.servers.note_trip(conversation.region(), sent);
             }
-            conversation.feed(reply);
+            conversation.feed(reply.map(|reply| {
+                let (reply, is_on_replicas) = split_replicated(reply);
+                is_replicated = Some(is_replicated != Some(false) && is_on_replicas);
+                reply
+            }));
         }
+        is_replicated == Some(true)
     }
 }
 

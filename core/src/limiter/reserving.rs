@@ -37,9 +37,9 @@ impl<'a> Wanted<'a> {
     /// The result of the reservation.
     #[inline]
     fn made(self, found: Decided, form: Form) -> AttemptResult<Reservation> {
-        let Decided { outcomes, token, is_beside, source, .. } = found;
+        let Decided { outcomes, token, is_beside, origin, .. } = found;
         let lease = self.plan.holders.iter().map(|holder| holder.lease).min().unwrap_or(0);
-        let AttemptResult { answer, waits, .. } = attempt_result(&self.plan, &outcomes, None, source, form);
+        let AttemptResult { answer, waits, .. } = attempt_result(&self.plan, &outcomes, None, origin, form);
         let enforced = self.plan.charges.iter().zip(&outcomes).filter(|(charge, _)| charge.group == ENFORCED);
         let left = enforced.map(|(_, outcome)| outcome.figures.remaining).collect();
         let granted = token.filter(|_| answer.allowed).map(|token| Granted {
@@ -158,8 +158,8 @@ impl MemoryCalls<'_> {
         self.memory.ensure_open()?;
         let wanted = Wanted::new(catalog, checks, &self.shared.wire.prefix)?;
         let (outcomes, token, is_beside) = self.memory.reserve(&wanted.plan, wanted.ticket.id);
-        let source = Source::Memory;
-        Ok(wanted.made(Decided { outcomes, forecast: None, token, is_beside, source }, form))
+        let origin = Source::Memory.into();
+        Ok(wanted.made(Decided { outcomes, forecast: None, token, is_beside, origin }, form))
     }
 
     #[inline]
@@ -191,7 +191,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         let wanted = Wanted::new(catalog, checks, &self.shared.wire.prefix)?;
         let guard = ReleaseGuard::new(self, catalog, &wanted.ticket);
         let found = self.decide(&wanted.plan, Op::Reserve, wanted.ticket.id, false).await;
-        if let Ok(Decided { source: Source::Fallback, .. }) = found {
+        if found.as_ref().is_ok_and(|found| found.origin.source == Source::Fallback) {
             // Nobody learns of what the server may hold all the same.
             drop(guard);
             return Ok(wanted.made(found?, form));

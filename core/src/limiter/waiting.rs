@@ -163,7 +163,7 @@ impl<D: Driver> Limiter<D> {
                 let plan = Plan::new(&catalog, checks, op)?;
                 let calls = ServerCalls { shared: &self.shared, server: &servers.near, servers };
                 let decided = calls.decide(&plan, op, HoldId::default(), !self.shared.is_manual()).await?;
-                Ok(attempt_result(&plan, &decided.outcomes, decided.forecast, decided.source, form))
+                Ok(attempt_result(&plan, &decided.outcomes, decided.forecast, decided.origin, form))
             }
         }
     }

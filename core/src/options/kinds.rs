@@ -23,6 +23,7 @@ macro_rules! type_of {
     (numbers) => { Option<std::collections::BTreeMap<String, f64>> };
     (part) => { f64 };
     (flag) => { bool };
+    (provider) => { Option<$crate::options::CredentialsProvider> };
     (clock) => { Option<$crate::time::clock::ManualClock> };
     (count($type:ty, $($rest:tt)*)) => { $type };
     (optional_count($type:ty, $($rest:tt)*)) => { Option<$type> };
@@ -105,6 +106,7 @@ macro_rules! setter_type {
     (name()) => { impl Into<String> };
     (urls()) => { impl IntoIterator<Item = (impl Into<String>, impl Into<String>)> };
     (numbers()) => { impl IntoIterator<Item = (impl Into<String>, f64)> };
+    (provider()) => { impl Into<$crate::options::CredentialsProvider> };
     (clock()) => { $crate::time::clock::ManualClock };
     (optional_count($type:ty, $($rest:tt)*)) => { $type };
     ($($kind:tt)*) => { $crate::options::type_of!($($kind)*) };
@@ -133,6 +135,9 @@ macro_rules! set_to {
     (numbers(), $value:expr) => {
         Some($value.into_iter().map(|(name, number)| (name.into(), number)).collect())
     };
+    (provider(), $value:expr) => {
+        Some($value.into())
+    };
     (clock(), $value:expr) => {
         Some($value)
     };
@@ -153,6 +158,7 @@ macro_rules! value_type {
     (name()) => { String };
     (urls()) => { std::collections::BTreeMap<String, String> };
     (numbers()) => { std::collections::BTreeMap<String, f64> };
+    (provider()) => { $crate::options::CredentialsProvider };
     ($($kind:tt)*) => { $crate::options::setter_type!($($kind)*) };
 }
 

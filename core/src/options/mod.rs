@@ -1,6 +1,7 @@
 //! What a caller may set of a limiter. Each option stands in [`table`] alone; its type, default, bounds, the method of the
 //! builder and what the bindings know of it are made from there.
 
+mod credentials;
 mod kinds;
 #[cfg(feature = "bridge")]
 mod named;
@@ -11,6 +12,9 @@ use std::ops::{Bound, RangeBounds};
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "bridge")]
+pub use credentials::CredentialsReply;
+pub use credentials::{Credentials, CredentialsProvider};
 #[cfg(feature = "bridge")]
 pub(crate) use kinds::value_type;
 pub(crate) use kinds::{Hidden, default_of, default_text, set_to, setter_type, type_of, validated};

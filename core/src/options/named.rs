@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{default_of, default_text, limiter_options};
+use super::{CredentialsProvider, default_of, default_text, limiter_options};
 use crate::error::{Error, ErrorKind, Result};
 use crate::time::clock::ManualClock;
 
@@ -30,6 +30,8 @@ pub enum OptionKind {
     OptionalText,
     /// The path of a file.
     Path,
+    /// A function that gives user and password.
+    Credentials,
     /// A clock that the caller moves.
     Clock,
     /// A time, with its default.
@@ -55,6 +57,8 @@ pub enum OptionValue {
     Text(String),
     /// Of [`OptionKind::Path`].
     Path(PathBuf),
+    /// Of [`OptionKind::Credentials`].
+    Credentials(CredentialsProvider),
     /// Of [`OptionKind::Clock`].
     Clock(ManualClock),
     /// Of [`OptionKind::Time`].
@@ -93,6 +97,9 @@ macro_rules! kind_of {
     };
     (flag() = $default:literal) => {
         OptionKind::Flag
+    };
+    (provider() = $default:literal) => {
+        OptionKind::Credentials
     };
     (clock() = $default:literal) => {
         OptionKind::Clock
@@ -153,6 +160,7 @@ macro_rules! from_value {
     };
 }
 from_value!(Text(String), Path(PathBuf), Clock(ManualClock), Time(Duration), Part(f64), Flag(bool),);
+from_value!(Credentials(CredentialsProvider),);
 
 macro_rules! object_from_value {
     ($($type:ty, $right:literal;)*) => {

@@ -27,6 +27,17 @@ macro_rules! limiter_options {
                 tls_cert: path() = "none";
                 /// PEM file with the private key of this client; goes with `tls_cert`.
                 tls_key: path() = "none";
+                /// How many replicas are to have a charge before its decision comes, which then says `replicated`. A failover
+                /// loses no such charge where these are all the replicas that there are. 0: none is waited for. Not for
+                /// `memory://`.
+                replicas: count(u32, 0..=100) = 0;
+                /// The longest time to wait for `replicas`, less than `response_timeout`: what they have not by then is
+                /// charged and decided all the same, but not `replicated`.
+                replica_timeout: time(ms) = 5;
+                /// A function that gives user and password for each new connection, where these change: tokens of cloud
+                /// providers, passwords that are rotated. It may take `connect_timeout`, on a thread of its own. Not together with
+                /// a login in the URL; Sentinels keep theirs there.
+                credentials: provider() = "the login of the URL";
             }
             /// What is not about connections.
             LimiterOptions, options {

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use super::{Item, Outcome, Plan, SmallList};
-use crate::decision::{Decision, Source};
+use super::{Item, Outcome, Plan, RawDecision, SmallList};
+use crate::decision::{Decision, Origin};
 
 /// Whether a decision lists its parts.
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
@@ -18,9 +18,10 @@ pub enum Form {
 
 /// The decision for a whole call; one outcome per charge of the plan.
 #[inline]
-pub(crate) fn answer(plan: &Plan<'_>, outcomes: &[Outcome], source: Source, form: Form) -> Decision {
+pub(crate) fn answer(plan: &Plan<'_>, outcomes: &[Outcome], origin: Origin, form: Form) -> Decision {
     let part = |item: &Item<'_>| {
-        let part = Decision::from(plan.raw_decision(item, outcomes, source));
+        let raw = plan.raw_decision(item, outcomes, origin.source);
+        let part = Decision::from(RawDecision { replicated: origin.is_replicated, ..raw });
         if plan.is_counted {
             item.rule.counters.decided(&part, plan.key_of(item), item.cost);
         }

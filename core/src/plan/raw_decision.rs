@@ -35,6 +35,8 @@ pub struct RawDecision<'a> {
     pub shadow_denied: bool,
     /// Whether the key is blocked.
     pub blocked: bool,
+    /// Whether as many replicas as are asked for have what was charged.
+    pub replicated: bool,
     /// Whether the cost was, or for a peek would be, admitted.
     pub allowed: bool,
 }
@@ -73,6 +75,7 @@ impl<'a> RawDecision<'a> {
             shadow_denied: shadow && !fits,
             shadow,
             source,
+            replicated: false,
         }
     }
 }
@@ -110,6 +113,7 @@ impl From<RawDecision<'_>> for Decision {
             shadow_denied: raw.shadow_denied,
             shadow: raw.shadow,
             source: raw.source,
+            replicated: raw.replicated,
             parts: Vec::new(),
         }
     }
@@ -130,6 +134,7 @@ impl<'a> From<&'a Decision> for RawDecision<'a> {
             shadow_denied: decision.shadow_denied,
             shadow: decision.shadow,
             source: decision.source,
+            replicated: decision.replicated,
         }
     }
 }

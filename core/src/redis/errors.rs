@@ -168,6 +168,13 @@ fn refused(step: HandshakeStep, err: &RedisError, address: &Address, role: Role)
         }
         // Whatever else a server answers to AUTH concerns the login, even if it requires none.
         (HandshakeStep::Login, _) if !is_passing(err) => login_refused(address),
+        (HandshakeStep::Replicas, Some("NOPERM")) => server(format!(
+            "{address}: NOPERM this user may not run WAIT, which `replicas` needs (grant it: ACL SETUSER <user> +wait)"
+        )),
+        (HandshakeStep::Replicas, _) if !is_passing(err) => server(format!(
+            "{address}: `replicas` needs WAIT, which this server refuses: {}",
+            clean(err.detail().unwrap_or_default())
+        )),
         _ => server_error(err, address),
     }
 }
@@ -247,6 +254,11 @@ fn is_passing(err: &RedisError) -> bool {
         "CLUSTERDOWN" | "TRYAGAIN" | "MOVED" | "ASK" => true,
         _ => err.detail().is_some_and(|detail| detail.starts_with(FULL)),
     }
+}
+
+/// Whether WAIT was refused because the server is itself a replica.
+pub(super) fn is_of_replica(err: &RedisError) -> bool {
+    err.detail().is_some_and(|detail| detail.starts_with("WAIT cannot be used with replica"))
 }
 
 fn login_refused(address: &Address) -> Error {

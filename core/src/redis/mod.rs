@@ -38,4 +38,4 @@ pub(crate) use drivers::threads::blocking::BlockingRedis;
 #[cfg(feature = "bridge")]
 pub(crate) use errors::{forked, no_thread};
 pub(crate) use settings::url::{Backend, RedisUrl};
-pub(crate) use wire::command::{Attempts, CallDeadline};
+pub(crate) use wire::command::{Attempts, CallDeadline, split_replicated};

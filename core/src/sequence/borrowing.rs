@@ -118,7 +118,7 @@ impl<'a> Borrowing<'a> {
                 forecast: None,
                 token: None,
                 is_beside: false,
-                source,
+                origin: source.into(),
             }),
         };
         (decided, self.borrower, self.region, self.later)

@@ -26,7 +26,7 @@ mod tests;
 use redis::Value;
 
 use crate::algorithm::{HoldId, Micros, State};
-use crate::decision::Source;
+use crate::decision::{Origin, Source};
 use crate::error::{Error, Result};
 use crate::plan::{
     Charge, ENFORCED, End, Forecast, Op, Outcome, Plan, RecordedKey, RequestRecord, SmallList, gather,
@@ -85,7 +85,15 @@ pub(crate) struct Decided {
     /// Whether something was held already beside the states, which makes a wait an estimate.
     pub(crate) is_beside: bool,
     /// Who decided.
-    pub(crate) source: Source,
+    pub(crate) origin: Origin,
+}
+
+impl Decided {
+    /// The same, of charges of which is known whether replicas have them.
+    pub(crate) fn replicated(mut self, is_replicated: bool) -> Self {
+        self.origin.is_replicated = is_replicated;
+        self
+    }
 }
 
 /// A call on a server that takes one script or more.
@@ -221,7 +229,7 @@ impl<'a> DecisionSequence<'a> {
             forecast,
             token: self.token,
             is_beside: self.found_held,
-            source: Source::Server,
+            origin: Source::Server.into(),
         })
     }
 

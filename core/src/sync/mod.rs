@@ -4,3 +4,4 @@ pub(crate) mod fork;
 #[cfg(feature = "bridge")]
 pub(crate) mod inbox;
 pub(crate) mod lock;
+pub(crate) mod permits;

@@ -5,6 +5,7 @@
 
 mod client;
 mod denied;
+mod failover;
 mod holding;
 mod in_memory;
 mod lab;
@@ -69,6 +70,7 @@ fn run() -> Result<()> {
             Part::Longest => longest::run(&options)?,
             Part::Regions => regions::run(&options)?,
             Part::Denied => denied::run(&options)?,
+            Part::Failover => failover::run(&options)?,
             Part::Lab => traffic::run(&options)?,
         }
     }

@@ -183,6 +183,8 @@ fn with_options(mut builder: Builder, vector: &Value) -> Builder {
             "instances" => builder.instances(number() as u32),
             "lazy" => builder.lazy(value.as_bool().unwrap()),
             "share" => builder.share(value.as_f64().unwrap()),
+            "replicas" => builder.replicas(number() as u32),
+            "replica_timeout" => builder.replica_timeout(Duration::from_micros(number())),
             "remember_denials" => builder.remember_denials(Duration::from_micros(number())),
             "request_id_seconds" => builder.request_id_seconds(number()),
             "regions" => builder.regions(pairs(value, Value::as_str)),

@@ -68,6 +68,7 @@ use sluicegate::bridge::OptionValue;
 
 use crate::argument::{{Argument, Growing, growing, optional_text}};
 use crate::clock::Clock;
+use crate::credentials::CredentialsSource;
 use crate::error::Failure;
 
 /// Options of a limiter. Begin with SLUICEGATE_OPTIONS_INIT and set what you need; NULL and 0 stand
@@ -144,6 +145,12 @@ fn set(option: &OptionSpec) -> String {
                  given.push((\"{core}\", OptionValue::Clock(clock.0.clone())));\n            }}\n"
             );
         }
+        OptionKind::Credentials => {
+            return format!(
+                "            if let Some(source) = options.{field}.as_ref() {{\n                \
+                 given.push((\"{core}\", OptionValue::Credentials(source.provider(\"options.{field}\")?)));\n            }}\n"
+            );
+        }
         OptionKind::Time(_) => format!("Time(Duration::from_micros(options.{field}))"),
         OptionKind::Flag => "Flag(true)".to_owned(),
         OptionKind::Part(_) => format!("Part(options.{field})"),
@@ -164,6 +171,7 @@ fn c_type(option: &OptionSpec) -> &'static str {
         | OptionKind::Texts
         | OptionKind::Numbers => "*const c_char",
         OptionKind::Clock => "*const Clock",
+        OptionKind::Credentials => "*const CredentialsSource",
         OptionKind::Time(_) => "u64",
         OptionKind::Part(_) => "f64",
         OptionKind::Flag => "u32",

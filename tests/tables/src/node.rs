@@ -11,7 +11,7 @@ pub(crate) fn places() -> Vec<Place> {
 
 fn table() -> String {
     let mut text = "'use strict';\n\n// The options of `connect`. Made from the table of core: cargo run -p sluicegate-tables.\n\n\
-        /** @import { ManualClock, Rule } from './index.js' */\n\n\
+        /** @import { CredentialsProvider, ManualClock, Rule } from './index.js' */\n\n\
         /**\n * Options of a limiter.\n *\n * @typedef {object} ConnectOptions\n"
         .to_owned();
     text += &property(
@@ -24,6 +24,7 @@ fn table() -> String {
         let kind = match option.kind {
             OptionKind::Text | OptionKind::OptionalText | OptionKind::Path => "string",
             OptionKind::Clock => "ManualClock",
+            OptionKind::Credentials => "CredentialsProvider",
             OptionKind::Flag => "boolean",
             OptionKind::Texts => "Readonly<Record<string, string>>",
             OptionKind::Numbers => "Readonly<Record<string, number>>",
@@ -40,6 +41,7 @@ fn table() -> String {
         let kind = match option.kind {
             OptionKind::Text | OptionKind::OptionalText | OptionKind::Path => "text",
             OptionKind::Clock => "clock",
+            OptionKind::Credentials => "credentials",
             OptionKind::Flag => "flag",
             OptionKind::Texts | OptionKind::Numbers => "object",
             OptionKind::Time(_)

@@ -43,6 +43,7 @@ fn parameter(option: &OptionSpec) -> String {
         OptionKind::Text => "str",
         OptionKind::OptionalText => "str | None",
         OptionKind::Path => "_Path | None",
+        OptionKind::Credentials => "_Credentials | None",
         OptionKind::Clock => "ManualClock | None",
         OptionKind::Flag => "bool",
         OptionKind::Texts => "Mapping[str, str] | None",
@@ -65,6 +66,7 @@ fn default(option: &OptionSpec) -> String {
         OptionKind::OptionalText
         | OptionKind::Path
         | OptionKind::Clock
+        | OptionKind::Credentials
         | OptionKind::OptionalCount(_)
         | OptionKind::Texts
         | OptionKind::Numbers => "None".to_owned(),

@@ -114,7 +114,7 @@ impl FallbackState {
             Op::Reserve => self.local.reserve(shares, id),
             op => (self.local.outcomes(shares, op)?, None, false),
         };
-        Ok(Decided { outcomes, forecast: None, token, is_beside, source: Source::Fallback })
+        Ok(Decided { outcomes, forecast: None, token, is_beside, origin: Source::Fallback.into() })
     }
 
     /// Ends a reservation that was made here. Answers whether it was.

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use super::background::Background;
 use super::breaker::Breaker;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::net::address::Address;
 use crate::net::subnet::Subnet;
 use crate::options::ConnectOptions;
 use crate::redis::settings::tls::{self, Layer};
-use crate::redis::settings::url::{RedisUrl, Servers};
+use crate::redis::settings::url::{Login, RedisUrl, Servers};
 
 /// Everything that the connections of one limiter have in common.
 #[derive(Clone)]
@@ -31,6 +31,10 @@ impl Connector {
         options.validate()?;
         if !url.tls {
             options.validate_without_tls()?;
+        }
+        if options.credentials.is_some() && url.login != Login::default() {
+            let what = "credentials: the URL has a login as well (leave one of them out)";
+            return Err(Error::new(ErrorKind::InvalidArgument, what));
         }
         let mut identity = DefaultHasher::new();
         (url, options).hash(&mut identity);

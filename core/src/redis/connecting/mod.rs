@@ -3,6 +3,7 @@
 pub(super) mod background;
 pub(super) mod breaker;
 pub(super) mod connector;
+mod credentials;
 pub(super) mod deadline;
 pub(super) mod pacing;
 pub(super) mod resolve;

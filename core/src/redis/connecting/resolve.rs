@@ -2,21 +2,23 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 
 use once_cell::race::OnceBox;
 
 use super::deadline::Deadline;
-use crate::sync::fork::PerProcess;
+use crate::sync::permits::Permits;
 
 /// The most look-ups under way in this process: one that hangs keeps its thread.
 const MOST: usize = 16;
 
 /// How many there are.
-static UNDER_WAY: OnceBox<PerProcess<Arc<AtomicUsize>>> = OnceBox::new();
+static UNDER_WAY: OnceBox<Permits> = OnceBox::new();
+
+fn permits() -> &'static Permits {
+    UNDER_WAY.get_or_init(|| Box::new(Permits::new(MOST)))
+}
 
 /// The addresses of a host. The look-up happens on a thread of its own, which outlives a caller that gives up.
 pub(in crate::redis) fn resolve(
@@ -27,7 +29,7 @@ pub(in crate::redis) fn resolve(
     if let Ok(ip) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(ip, port)]);
     }
-    let Some(slot) = LookupPermit::take() else {
+    let Some(slot) = permits().take() else {
         return Err(io::Error::other("too many look-ups of host names are under way"));
     };
     let (found, finding) = channel();
@@ -49,24 +51,6 @@ pub(in crate::redis) fn resolve(
     }
 }
 
-struct LookupPermit(Arc<AtomicUsize>);
-
-impl LookupPermit {
-    fn take() -> Option<Self> {
-        let under_way =
-            UNDER_WAY.get_or_init(|| Box::new(PerProcess::new(Arc::default()))).get(|_| Arc::default());
-        let more = |under_way| (under_way < MOST).then_some(under_way + 1);
-        let taken = under_way.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        taken.ok().map(|_| Self(Arc::clone(under_way)))
-    }
-}
-
-impl Drop for LookupPermit {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,10 +58,10 @@ mod tests {
 
     #[test]
     fn look_ups_that_a_parent_has_under_way_leave_its_child_all_permits() {
-        let _under_way = LookupPermit::take().unwrap();
+        let _under_way = permits().take().unwrap();
         assert!(in_child(|| {
-            let permits: Vec<_> = (0..MOST).map_while(|_| LookupPermit::take()).collect();
-            permits.len() == MOST && LookupPermit::take().is_none()
+            let taken: Vec<_> = (0..MOST).map_while(|_| permits().take()).collect();
+            taken.len() == MOST && permits().take().is_none()
         }));
     }
 }

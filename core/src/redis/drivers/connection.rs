@@ -68,9 +68,10 @@ impl Connection {
         deadline: Deadline<'_>,
         resend: Resend,
     ) -> Result<Self, ConnectionError> {
+        let connector = connector.signed_in(role, deadline)?;
         let stream = Stream::connect(address, |ip| connector.allows(address, ip), deadline, resend)?;
         let tls = connector.tls(address)?;
-        let session = Session::open(connector, address, role, Instant::now());
+        let session = Session::open(&connector, address, role, Instant::now());
         let mut connection = Self::new(stream, tls, session);
         let response_timeout = connector.options.response_timeout;
         let (mut heard, mut received) = (Instant::now(), 0);

@@ -384,6 +384,7 @@ fn connector(plan: &Scenario) -> Connector {
         response_timeout: Duration::from_micros(plan.response_timeout),
         breaker_failures: plan.breaker_failures,
         breaker_probe: Duration::from_micros(plan.breaker_probe),
+        replicas: plan.replicas,
         ..ConnectOptions::default()
     };
     Connector::new(&url, &options).unwrap()

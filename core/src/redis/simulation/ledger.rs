@@ -22,6 +22,8 @@ pub(super) enum Invariant {
     SentTooLate,
     /// No more is admitted than was charged, nor than the limit.
     OverLimit,
+    /// What is said to be on replicas was executed before they were waited for, and these had it.
+    Unreplicated,
     /// Calls of one key are executed in the order in which they were made.
     Order,
     /// The circuit breaker opens and closes when it has to, and lets nothing through meanwhile.
@@ -91,6 +93,8 @@ pub(super) struct CallRecord {
     /// When it was executed, in steps; 0: not yet.
     pub(super) executed: u64,
     pub(super) sent_at: Option<Time>,
+    /// Whether as many replicas as are waited for have it.
+    is_replicated: bool,
 }
 
 pub(super) struct Ledger {
@@ -140,6 +144,7 @@ impl Ledger {
             attempts: 0,
             executed: 0,
             sent_at: None,
+            is_replicated: false,
         });
         call
     }
@@ -200,6 +205,16 @@ impl Ledger {
         }
     }
 
+    /// A server was asked on a connection to wait for replicas.
+    pub(super) fn replicated(&mut self, connection: usize, is_enough: bool) {
+        let executed = self.calls.iter_mut().filter(|call| call.executed > 0);
+        for call in
+            executed.filter(|call| call.attempt.is_some_and(|attempt| attempt.connection == connection))
+        {
+            call.is_replicated |= is_enough;
+        }
+    }
+
     /// A call is answered; `opened_at` is when the connection was opened on which it was sent, if it was.
     pub(super) fn answered(
         &mut self,
@@ -219,6 +234,12 @@ impl Ledger {
             self.violate(Invariant::Unanswered, format!("call {id} is answered at {now}, due at {by}"));
         }
         match result {
+            Ok(Value::Attribute { data, .. }) => {
+                if !self.calls[id].is_replicated || plan.replicas == 0 {
+                    self.violate(Invariant::Unreplicated, format!("call {id}"));
+                }
+                self.check_value(id, data, plan);
+            }
             Ok(value) => self.check_value(id, value, plan),
             Err(error) => self.check_error(id, error, plan),
         }

@@ -110,6 +110,8 @@ pub(super) struct Scenario {
     pub(super) response_timeout: Time,
     pub(super) breaker_failures: u32,
     pub(super) breaker_probe: Time,
+    /// For how many replicas answers wait.
+    pub(super) replicas: u32,
     pub(super) limit: u64,
     pub(super) latency: Time,
     /// How late timers may be.
@@ -144,6 +146,8 @@ impl Scenario {
             response_timeout,
             breaker_failures: random.one_of(&[0, 1, 2, 5]),
             breaker_probe: random.one_of(&[10, 100]) * MS,
+            // Of a copy: other histories stay what they were.
+            replicas: random.clone().one_of(&[0, 0, 0, 0, 1, 2]),
             limit: random.within(1, 8),
             latency: random.one_of(&[20, 300, 2000]),
             lateness: random.one_of(&[0, MS, 5 * MS]),

@@ -50,6 +50,8 @@ pub(super) enum ServerCommand {
     Ping,
     Role,
     Asking,
+    /// For how many replicas to wait.
+    Wait(i64),
     /// HELLO, AUTH, SELECT.
     Hello,
     Login,
@@ -87,6 +89,7 @@ impl ServerCommand {
             ["PING"] => Self::Ping,
             ["ROLE"] => Self::Role,
             ["ASKING"] => Self::Asking,
+            ["WAIT", replicas, _] => Self::Wait(replicas.parse().ok()?),
             ["HELLO", "3", ..] => Self::Hello,
             ["AUTH", ..] | ["SELECT", _] => Self::Login,
             ["CLUSTER", "SLOTS"] => Self::ClusterSlots,

@@ -51,6 +51,11 @@ impl World {
             ServerCommand::Ping => ("+PONG\r\n".to_owned(), Fate::Ended),
             ServerCommand::Hello => ("%1\r\n+proto\r\n:3\r\n".to_owned(), Fate::Ended),
             ServerCommand::Login => ("+OK\r\n".to_owned(), Fate::Ended),
+            ServerCommand::Wait(replicas) => {
+                let count = self.random.below(*replicas as u64 + 1) as i64;
+                self.ledger.replicated(id, count == *replicas);
+                (format!(":{count}\r\n"), Fate::Ended)
+            }
             ServerCommand::Asking => {
                 self.connections[id].asking = true;
                 ("+OK\r\n".to_owned(), Fate::Ended)

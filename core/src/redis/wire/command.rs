@@ -113,6 +113,23 @@ pub(in crate::redis) enum CommandOutcome {
     NotExecuted(Box<Unexecuted>),
 }
 
+/// The name of the attribute of a reply whose effects are on as many replicas as are asked for.
+const REPLICATED: &str = "replicated";
+
+/// A reply whose effects are on the replicas, which is told of it as RESP3 tells what is about a reply.
+pub(in crate::redis) fn replicated(reply: Value) -> Value {
+    let attributes = vec![(Value::SimpleString(REPLICATED.to_owned()), Value::Boolean(true))];
+    Value::Attribute { data: Box::new(reply), attributes }
+}
+
+/// A reply by itself, and whether it was [`replicated`]. Attributes of a server are left out when they come.
+pub(crate) fn split_replicated(reply: Value) -> (Value, bool) {
+    match reply {
+        Value::Attribute { data, .. } => (*data, true),
+        reply => (reply, false),
+    }
+}
+
 /// A command that no server has executed.
 #[derive(Debug)]
 pub(in crate::redis) struct Unexecuted {

@@ -29,7 +29,7 @@ impl<'a> DecisionSequence<'a> {
     /// The decision, once there is nothing left to send.
     pub(crate) fn decision(self, form: Form) -> Result<Decision> {
         let plan = self.plan;
-        Ok(answer(plan, &self.finish()?.outcomes, Source::Server, form))
+        Ok(answer(plan, &self.finish()?.outcomes, Source::Server.into(), form))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::redis::errors::{self, CallError};
 use crate::redis::topology::learned::PAUSE;
 use crate::redis::topology::router::NextHop;
 use crate::redis::wire::channel::ReadProgress;
-use crate::redis::wire::command::{Redirect, Unexecuted};
+use crate::redis::wire::command::{Redirect, Unexecuted, split_replicated};
 use crate::redis::wire::session::{Id, PendingCommand, note_sooner};
 
 /// The most portions that are read of a connection before calls on it end as late: a server that talks without end ends them
@@ -94,7 +94,7 @@ impl<S: Read + Write> Multiplexer<S> {
             EntryState::Detached(then) => {
                 self.detached -= 1;
                 if let EntryState::Done(result) = self.calls.remove(call).state {
-                    self.followed.push((then, result));
+                    self.followed.push((then, result.map(|reply| split_replicated(reply).0)));
                 }
             }
         }

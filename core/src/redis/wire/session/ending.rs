@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use ::redis::Value;
+
 use super::{About, Bundle, Session, SessionStage, note_sooner};
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::redis::wire::command::CommandOutcome;
@@ -27,6 +29,7 @@ impl Session {
         self.retire(&failure);
         self.stage = SessionStage::Over;
         self.fault = Some(fault);
+        self.end_batch(&Value::Nil);
         for awaited in std::mem::take(&mut self.awaited) {
             if let About::Requests(bundle, _) = awaited.about {
                 self.fail(&bundle, &failure);
@@ -44,6 +47,7 @@ impl Session {
             self.unpack();
         }
         self.expire_unsent(now);
+        self.expire_unacknowledged(now);
         let is_silent = self.expire_awaited(now);
         self.is_silent |= is_silent;
         if is_silent && self.stage == SessionStage::Opening {
@@ -87,6 +91,16 @@ impl Session {
             }
         }
         is_silent
+    }
+
+    /// Hands on, as they are, the answers that can wait for replicas no longer.
+    fn expire_unacknowledged(&mut self, now: Instant) {
+        let Some(replication) = &mut self.replication else { return };
+        let (due, next) = replication.expired(now);
+        self.outcomes.extend(due);
+        if let Some(next) = next {
+            note_sooner(&mut self.next_deadline, next);
+        }
     }
 
     /// Ends requests in the queue whose time is up.

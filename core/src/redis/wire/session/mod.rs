@@ -7,6 +7,7 @@
 
 mod ending;
 mod packing;
+mod replication;
 mod replies;
 mod resp;
 
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 use hashbrown::HashSet;
 use smallvec::SmallVec;
 
+use self::replication::Replication;
 use self::resp::Replies;
 use super::command::{CommandOutcome, RedisCommand};
 use crate::net::address::Address;
@@ -87,6 +89,8 @@ enum About {
     HandshakeStep(HandshakeStep),
     Role,
     Asking,
+    /// How many replicas have what the batch has written.
+    Replicas,
     /// Requests that one script carries out, and whether its text was sent.
     Requests(Bundle, bool),
 }
@@ -119,6 +123,8 @@ pub(in crate::redis) struct Session {
     /// When the server last answered a request.
     heard: Option<Instant>,
     awaited: VecDeque<Awaited>,
+    /// Where answers wait for replicas.
+    replication: Option<Box<Replication>>,
     outcomes: VecDeque<(Id, CommandOutcome)>,
     stage: SessionStage,
     /// Why it is over, or was never ready.
@@ -154,6 +160,7 @@ impl Session {
             is_crowded: false,
             heard: None,
             awaited: VecDeque::new(),
+            replication: Replication::of(&connector.options, role),
             outcomes: VecDeque::new(),
             stage: SessionStage::Opening,
             fault: None,
@@ -167,7 +174,7 @@ impl Session {
             is_silent: false,
             next_deadline: None,
         };
-        for (step, cmd) in handshake(&connector.url, role) {
+        for (step, cmd) in handshake(&connector.url, &connector.options, role) {
             session.pack(&cmd, About::HandshakeStep(step), now);
         }
         session
@@ -220,7 +227,8 @@ impl Session {
     }
 
     fn has_pending(&self) -> bool {
-        self.awaited.iter().flat_map(Awaited::requests).any(|pending| !pending.ended)
+        let has_answers = self.replication.as_ref().is_some_and(|replication| replication.has_answers());
+        has_answers || self.awaited.iter().flat_map(Awaited::requests).any(|pending| !pending.ended)
     }
 
     /// Adds a request, to be packed by [`flush`](Self::flush).

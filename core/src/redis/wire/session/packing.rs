@@ -46,6 +46,7 @@ impl Session {
         for bundle in bundle(&mut portion, self.minds_slots) {
             self.pack_bundle(bundle, false, now);
         }
+        self.pack_wait(now);
         if self.queue.capacity() == 0 {
             self.queue = portion;
         }
@@ -122,6 +123,19 @@ impl Session {
         self.awaits(About::Requests(bundle, is_whole), start, now);
     }
 
+    /// Ends a batch, unless it has no script, with the question how many replicas have what it has written.
+    pub(super) fn pack_wait(&mut self, now: Instant) {
+        let Some(replication) = &self.replication else { return };
+        let is_end = |awaited: &Awaited| matches!(awaited.about, About::Replicas);
+        let is_script = |pending: &PendingCommand| matches!(pending.request, RedisCommand::Script(_));
+        let after_last = self.awaited.iter().rev().take_while(|awaited| !is_end(awaited));
+        let has_scripts = after_last.flat_map(Awaited::requests).any(is_script);
+        if has_scripts || replication.has_answers() && !self.awaited.iter().any(is_end) {
+            let wait = replication.wait.clone();
+            self.pack(&wait, About::Replicas, now);
+        }
+    }
+
     pub(super) fn pack(&mut self, cmd: &::redis::Cmd, about: About, now: Instant) {
         let start = self.output.len();
         cmd.write_packed_command(&mut self.output);
@@ -146,7 +160,8 @@ impl Session {
             return;
         }
         let is_kept = |awaited: &Awaited| {
-            awaited.start < self.written || !matches!(awaited.about, About::Asking | About::Requests(..))
+            awaited.start < self.written
+                || !matches!(awaited.about, About::Asking | About::Replicas | About::Requests(..))
         };
         let mut first = self.awaited.iter().rposition(is_kept).map_or(0, |last| last + 1);
         // ASKING is about the next command, whatever that is.
@@ -169,6 +184,9 @@ impl Session {
             requests.extend(bundle.into_iter().filter(|pending| !pending.ended));
         }
         self.queue.splice(..0, requests);
+        // What is left of the batch ends here.
+        let last = self.awaited.back().map(|awaited| awaited.sent);
+        self.pack_wait(last.or(self.heard).unwrap_or(self.opened));
     }
 }
 

@@ -10,7 +10,7 @@ use super::{About, Awaited, Bundle, PendingCommand, Session, SessionStage, note_
 use crate::net::address::Address;
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::redis::settings::login::HandshakeStep;
-use crate::redis::wire::command::{CommandOutcome, Redirect, Unexecuted};
+use crate::redis::wire::command::{CommandOutcome, Redirect, RedisCommand, Unexecuted};
 use crate::redis::wire::role::is_replica;
 
 impl Session {
@@ -48,6 +48,8 @@ impl Session {
         };
         match awaited.about {
             About::HandshakeStep(step) => match value.extract_error() {
+                // A script will tell what that means.
+                Err(err) if step == HandshakeStep::Replicas && errors::is_of_replica(&err) => {}
                 Err(err) => self.end(ConnectionError::Refused(step, err)),
                 Ok(_) if step == HandshakeStep::Ping => self.stage = SessionStage::Ready,
                 Ok(_) => {}
@@ -55,6 +57,7 @@ impl Session {
             About::Role => self.is_replica |= is_replica(&value),
             // If that was refused, so is what follows.
             About::Asking => {}
+            About::Replicas => self.end_batch(&value),
             About::Requests(bundle, whole) => {
                 self.heard = Some(now);
                 self.deliver(bundle, whole, value, awaited.sent, now);
@@ -83,6 +86,7 @@ impl Session {
                 let wanted = self.wanted(bundle);
                 note_sooner(&mut self.next_deadline, now + self.response_timeout);
                 self.pack_bundle(wanted, true, now);
+                self.pack_wait(now);
             }
             ("CROSSSLOT", _) if is_batch => {
                 self.minds_slots = true;
@@ -163,7 +167,24 @@ impl Session {
 
     pub(super) fn done(&mut self, pending: &PendingCommand, result: Result<Value, CallError>) {
         if !pending.ended {
-            self.outcomes.push_back((pending.id, CommandOutcome::Done(result)));
+            self.hand_on(pending, result);
+        }
+    }
+
+    /// Hands a result on, unless it is a script's and waits for replicas.
+    fn hand_on(&mut self, pending: &PendingCommand, result: Result<Value, CallError>) {
+        match (result, &mut self.replication, &pending.request) {
+            (Ok(value), Some(replication), RedisCommand::Script(_)) => {
+                replication.keep(pending.id, value, pending.by);
+            }
+            (result, _, _) => self.outcomes.push_back((pending.id, CommandOutcome::Done(result))),
+        }
+    }
+
+    /// Hands on the answers of a batch; the reply says how many replicas have what it has written.
+    pub(super) fn end_batch(&mut self, reply: &Value) {
+        if let Some(replication) = &mut self.replication {
+            self.outcomes.extend(replication.acknowledged(reply));
         }
     }
 }

@@ -1,0 +1,45 @@
+'use strict';
+
+// User and password of new connections, as a function of the caller gives them.
+
+const { wrongType } = require('./arguments.js');
+const { NativeCredentials } = require('./native.js');
+
+/**
+ * A password, or a user and a password.
+ *
+ * @typedef {string | { readonly user?: string | undefined, readonly password: string }} Credentials
+ */
+
+/**
+ * Gives user and password for each new connection.
+ *
+ * @typedef {() => Credentials | Promise<Credentials>} CredentialsProvider
+ */
+
+/** The function as the native part has it. */
+function credentials(name, provider) {
+  if (typeof provider !== 'function') throw wrongType(name, 'a function', provider);
+  const native = new NativeCredentials(() => {
+    for (const number of native.take()) answer(native, number, provider);
+  });
+  return native;
+}
+
+/** Whatever the function does, whoever asked hears of it. */
+async function answer(native, number, provider) {
+  let given;
+  try {
+    given = await provider();
+  } catch (error) {
+    // Its text may have secrets.
+    const kind = error instanceof Error ? error.name : typeof error;
+    native.refuse(number, `\`credentials\` threw ${kind}`);
+    return;
+  }
+  const { user, password } = typeof given === 'string' ? { password: given } : (given ?? {});
+  if (typeof password === 'string' && (user === undefined || typeof user === 'string')) native.give(number, user, password);
+  else native.refuse(number, '`credentials` must return a password, or an object with user and password');
+}
+
+module.exports = { credentials };
