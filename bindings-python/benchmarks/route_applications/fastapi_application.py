@@ -50,7 +50,6 @@ elif KIND.startswith("drop-in"):
     slowapi(f"sluicegate+{REDIS}", headers_enabled="headers" in KIND)
 elif KIND.startswith("route"):
     limits = RouteLimits(lambda request: request.app.state.limiter)
-    app.add_middleware(limits.middleware)
 
     @app.get("/items/{item}", dependencies=[Depends(limits(RATE))])
     async def limited(item: str) -> dict[str, str]:
