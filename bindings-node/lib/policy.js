@@ -9,7 +9,7 @@ const { number, text, wrongType } = require('./arguments.js');
 const { SluicegateError, WrongTypeError, invalidArgument, succeeded } = require('./error.js');
 const { ensureStyle } = require('./headers.js');
 const native = require('./native.js');
-const { Peers } = require('./routes/peers.js');
+const { Peers } = require('./peers.js');
 const { headersByTemplate } = require('./templates.js');
 
 const debug = debuglog('sluicegate');
