@@ -44,6 +44,7 @@ pub use model::{
 #[cfg(feature = "internal")]
 pub(crate) use object::identifier;
 pub(crate) use object::object;
+pub(crate) use rate::unreadable;
 
 use sha2::{Digest, Sha256};
 
@@ -143,7 +144,7 @@ impl Rules {
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let rules = fs::read_to_string(path)
-            .map_err(|error| format!("cannot be read: {error}"))
+            .map_err(|error| unreadable(path, &error))
             .and_then(|text| Self::read(&text));
         rules.map_err(|fault| Error::new(ErrorKind::InvalidRule, format!("{}: {fault}", one_line(path))))
     }

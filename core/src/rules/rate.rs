@@ -1,5 +1,8 @@
 //! A limit and its window in one text, such as `5/minute` or `20/30s`.
 
+use std::io;
+use std::path::Path;
+
 use super::fields::{Checked, Fields};
 use super::json::Json;
 use crate::text::words::{nearest, quote};
@@ -48,6 +51,15 @@ pub(super) fn read(fields: &Fields<'_>, most: i64) -> Checked<Option<Rate>> {
             quote(text)
         )
     })
+}
+
+/// Why a file of rules cannot be read. Who gives a rate in place of a path is told where rates belong.
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> String {
+    let rate = path.to_str().filter(|text| parse(text, i64::MAX).is_ok());
+    let hint = rate.map(|text| {
+        format!(" (a rate belongs to a rule: [{{\"rule_id\": \"all\", \"rate\": {}}}])", quote(text))
+    });
+    format!("cannot be read: {error}{}", hint.unwrap_or_default())
 }
 
 /// What is expected at a byte of a rate, where something else is found.

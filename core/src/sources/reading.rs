@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::rules::Checked;
+use crate::rules::{Checked, unreadable};
 
 /// Far more than any rules need.
 const MAX_BYTES: u64 = 64 << 20;
@@ -29,7 +29,7 @@ fn read_at_most(
     options: &OpenOptions,
     is_trusted: fn(&Metadata) -> Checked<()>,
 ) -> Checked<String> {
-    let unreadable = |error: io::Error| format!("cannot be read: {error}");
+    let unreadable = |error: io::Error| unreadable(path, &error);
     let unfit = || format!("it is not a regular file of at most {max} bytes");
     let about = fs::metadata(path).map_err(unreadable)?;
     // A pipe would be waited for, and a device might never end.

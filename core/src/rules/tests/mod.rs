@@ -229,6 +229,10 @@ fn an_error_of_a_file_names_the_file() {
     let name = path.display();
     let message = || Rules::from_file(&path).unwrap_err().message().to_owned();
     assert!(message().starts_with(&format!("{name}: cannot be read: ")));
+    // Whoever gives a rate in place of a file is told where it belongs.
+    let hint = r#" (a rate belongs to a rule: [{"rule_id": "all", "rate": "5/minute"}])"#;
+    assert!(Rules::from_file("5/minute").unwrap_err().message().ends_with(hint));
+    assert!(!message().contains("a rate"));
     std::fs::write(&path, b"[\xff]").unwrap();
     assert!(message().contains("UTF-8"));
     std::fs::write(&path, r#"[{ "rule_id": "orders", "windw_size_seconds": 1 }]"#).unwrap();
