@@ -10,7 +10,7 @@ const { test } = require('node:test');
 const FOLDER = join(__dirname, '../benchmarks');
 const SHORT = ['--rounds', '1', '--seconds', '0.02', '--warm-up', '0'];
 /** All applications, on Redis or in memory. */
-const GROUPS = { 'Fastify and @fastify/rate-limit, on Redis': 5, 'NestJS and @nestjs/throttler, on Redis': 5, 'Express, in memory': 3 };
+const GROUPS = { 'NestJS and @nestjs/throttler, on Redis': 5, 'Express, in memory': 3, 'Fastify, in memory': 3 };
 const HEAD = 2;
 
 // It needs the clocks of processes, and epoll.

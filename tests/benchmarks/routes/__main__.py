@@ -48,6 +48,8 @@ def report(group: dict[str, Any], folder: Path, redis: str, options: argparse.Na
         for name, kind in group["applications"].items():
             applications[name] = Application(group["command"], kind, folder, redis)
             running.callback(applications[name].stop)
+        for application in applications.values():
+            application.wait()
         results = measured(applications, options)
     rows = beside(results, group["without"], group["bare"]) if "bare" in group else against(results, group["without"], group["theirs"])
     print(f"\n**{group['title']}**\n\n{rows}", flush=True)

@@ -21,16 +21,26 @@ class Application:
     """An application that runs. What it is, it reads from KIND; it listens on PORT, and may count on REDIS_URL."""
 
     def __init__(self, command: list[str], kind: str, folder: Path, redis: str) -> None:
-        port = _free_port()
+        self._held = _port()
+        port = self._held.getsockname()[1]
         words = {"port": str(port), "python": sys.executable}
         environment = {**os.environ, "KIND": kind, "PORT": str(port), "REDIS_URL": redis}
         self._process = subprocess.Popen([word.format(**words) for word in command], cwd=folder, env=environment)
         self._port = port
-        try:
-            self._wait()
-        except BaseException:
-            self.stop()
-            raise
+
+    def wait(self) -> None:
+        """Waits until it answers."""
+        end = time.monotonic() + LONGEST_WAIT
+        while True:
+            if self._process.poll() is not None:
+                raise RuntimeError(f"{self._process.args} ended with status {self._process.returncode}")
+            try:
+                with self.loaded(1):
+                    return
+            except OSError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
 
     @contextmanager
     def loaded(self, in_flight: int) -> Iterator[Load]:
@@ -48,26 +58,13 @@ class Application:
 
     def stop(self) -> None:
         """Ends the process."""
+        self._held.close()
         self._process.terminate()
         try:
             self._process.wait(LONGEST_WAIT)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-
-    def _wait(self) -> None:
-        """Waits until it answers."""
-        end = time.monotonic() + LONGEST_WAIT
-        while True:
-            if self._process.poll() is not None:
-                raise RuntimeError(f"{self._process.args} ended with status {self._process.returncode}")
-            try:
-                with self.loaded(1):
-                    return
-            except OSError:
-                if time.monotonic() > end:
-                    raise
-                time.sleep(0.02)
 
 
 def _family(pid: int) -> list[int]:
@@ -80,7 +77,9 @@ def _family(pid: int) -> list[int]:
     return pids
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
+def _port() -> socket.socket:
+    """A port that nobody else gets: bound, where servers, which reuse addresses, can still listen."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    return held
