@@ -33,7 +33,7 @@ class Application:
         end = time.monotonic() + LONGEST_WAIT
         while True:
             if self._process.poll() is not None:
-                raise RuntimeError(f"{self._process.args} ended with status {self._process.returncode}")
+                raise RuntimeError(f"{self._process.args!r} ended with status {self._process.returncode}")
             try:
                 with self.loaded(1):
                     return
