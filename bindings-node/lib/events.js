@@ -9,7 +9,8 @@ const { NativeEvents } = require('./native.js');
  *
  * @typedef {object} LimiterEvent
  * @property {string} name What happened: `breaker_open`, `breaker_closed`, `fallback_began`, `fallback_lasts`,
- *   `fallback_ended`, `rules_changed`, `rules_refused`, `rules_lost`, `rules_unreachable`, `topology_changed` and others.
+ *   `fallback_ended`, `rules_changed`, `rules_refused`, `rules_lost`, `rules_unreachable`, `topology_changed`,
+ *   `shadow_denied` and others.
  * @property {boolean} warning Whether somebody should look at it.
  * @property {string} message What happened, in one line.
  */

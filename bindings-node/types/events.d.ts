@@ -12,7 +12,8 @@ export = _exports;
 type LimiterEvent = {
     /**
      * What happened: `breaker_open`, `breaker_closed`, `fallback_began`, `fallback_lasts`,
-     * `fallback_ended`, `rules_changed`, `rules_refused`, `rules_lost`, `rules_unreachable`, `topology_changed` and others.
+     * `fallback_ended`, `rules_changed`, `rules_refused`, `rules_lost`, `rules_unreachable`, `topology_changed`,
+     * `shadow_denied` and others.
      */
     name: string;
     /**
@@ -29,7 +30,8 @@ type LimiterEvent = {
  *
  * @typedef {object} LimiterEvent
  * @property {string} name What happened: `breaker_open`, `breaker_closed`, `fallback_began`, `fallback_lasts`,
- *   `fallback_ended`, `rules_changed`, `rules_refused`, `rules_lost`, `rules_unreachable`, `topology_changed` and others.
+ *   `fallback_ended`, `rules_changed`, `rules_refused`, `rules_lost`, `rules_unreachable`, `topology_changed`,
+ *   `shadow_denied` and others.
  * @property {boolean} warning Whether somebody should look at it.
  * @property {string} message What happened, in one line.
  */
