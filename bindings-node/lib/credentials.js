@@ -17,7 +17,13 @@ const { NativeCredentials } = require('./native.js');
  * @typedef {() => Credentials | Promise<Credentials>} CredentialsProvider
  */
 
-/** The function as the native part has it. */
+/**
+ * The function as the native part has it.
+ *
+ * @param {string} name
+ * @param {unknown} provider
+ * @returns {object}
+ */
 function credentials(name, provider) {
   if (typeof provider !== 'function') throw wrongType(name, 'a function', provider);
   const native = new NativeCredentials(() => {
@@ -26,7 +32,13 @@ function credentials(name, provider) {
   return native;
 }
 
-/** Whatever the function does, whoever asked hears of it. */
+/**
+ * Whatever the function does, whoever asked hears of it.
+ *
+ * @param {{ give: Function, refuse: Function }} native
+ * @param {number} number
+ * @param {Function} provider
+ */
 async function answer(native, number, provider) {
   let given;
   try {

@@ -19,5 +19,11 @@ export type CredentialsProvider = () => Credentials | Promise<Credentials>;
  *
  * @typedef {() => Credentials | Promise<Credentials>} CredentialsProvider
  */
-/** The function as the native part has it. */
-export function credentials(name: any, provider: any): any;
+/**
+ * The function as the native part has it.
+ *
+ * @param {string} name
+ * @param {unknown} provider
+ * @returns {object}
+ */
+export function credentials(name: string, provider: unknown): object;

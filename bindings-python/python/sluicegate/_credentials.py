@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 __all__ = ["on_loop", "starter"]
 
@@ -33,11 +33,13 @@ def starter(function: Callable[[], object]) -> Callable[[_Reply], None]:
 
 def _ask(function: Callable[[], object], reply: _Reply) -> None:
     try:
-        answer = function()
+        _answer(function(), reply)
     except BaseException as error:  # noqa: BLE001 - whatever it is, a call waits to hear of it
         # Its text may have secrets.
-        reply.refuse(f"`credentials` raised {type(error).__name__}")
-        return
+        reply.refuse(f"`credentials` raised {_name(error)}")
+
+
+def _answer(answer: object, reply: _Reply) -> None:
     match answer:
         case str() as password:
             reply.give(None, password)
@@ -46,17 +48,23 @@ def _ask(function: Callable[[], object], reply: _Reply) -> None:
         case _:
             if inspect.iscoroutine(answer):
                 answer.close()
-            kind = type(answer).__name__
+            kind = _name(answer)
             reply.refuse(f"`credentials` must return a password, or a tuple of user and password, not {kind}")
 
 
-def on_loop(function: Any) -> Any:  # noqa: ANN401 - what is no function is refused later
+def _name(thing: object) -> str:
+    # A metaclass may have a property of that name, which may raise.
+    return str(type.__dict__["__name__"].__get__(type(thing)))
+
+
+def on_loop(function: AsyncCredentialsFunction | None) -> Callable[[], _Given] | None:
     """The same function; if it is a coroutine function, it runs on the loop that runs now."""
     if not callable(function):
+        # What is no function is refused later.
         return function
     loop = asyncio._get_running_loop()
 
-    def call() -> object:
+    def call() -> _Given:
         answer = function()
         if not inspect.isawaitable(answer):
             return answer
@@ -67,5 +75,5 @@ def on_loop(function: Any) -> Any:  # noqa: ANN401 - what is no function is refu
     return call
 
 
-async def _awaited(answer: Awaitable[object]) -> object:
+async def _awaited(answer: Awaitable[_Given]) -> _Given:
     return await answer

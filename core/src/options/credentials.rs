@@ -102,11 +102,13 @@ impl Hash for CredentialsProvider {
 }
 
 /// Where credentials go that were asked for.
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub struct CredentialsReply {
     sender: Sender<io::Result<Credentials>>,
     _permit: Permit,
 }
 
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 impl CredentialsReply {
     /// Hands them over, or why there are none. The texts of errors, which may have secrets, are only causes of the error that
     /// callers get.
