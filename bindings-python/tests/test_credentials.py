@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 import pytest
@@ -39,7 +39,7 @@ class User:
 
 
 @pytest.fixture
-def user(redis_url: str, prefix: str) -> Iterator[User]:
+def user(redis_url: str, prefix: str) -> User:
     return User(redis_url, prefix)
 
 
@@ -88,11 +88,35 @@ def _raising() -> str:
     raise ValueError("token-of-somebody")
 
 
+class _Unnamed(type):
+    def __getattribute__(cls, name: str) -> object:
+        if name == "__name__":
+            raise ValueError("token-of-somebody")
+        return super().__getattribute__(name)
+
+
+class _Kind(metaclass=_Unnamed):
+    pass
+
+
+# Attempts to connect are paced by function, and one that is gone may leave its address to the next: the limiter is in the frames.
+_KEPT: list[object] = []
+
+
+class _Unreadable(tuple[str, ...]):
+    def __len__(self) -> int:
+        raise ValueError("token-of-somebody")
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize(
     ("give", "words"),
     [
         (_raising, "`credentials` raised ValueError"),
         (lambda: None, "`credentials` must return a password, or a tuple of user and password, not NoneType"),
+        (lambda: "\udcff", "`credentials` raised UnicodeEncodeError"),
+        (lambda: _Unreadable(("user", "token")), "`credentials` raised ValueError"),
+        (lambda: _Kind(), "`credentials` must return a password, or a tuple of user and password, not _Kind"),
         (lambda: ("only",), "`credentials` must return a password, or a tuple of user and password, not tuple"),
         (lambda: ("user", b"bytes"), "`credentials` must return a password, or a tuple of user and password, not tuple"),
     ],
@@ -102,6 +126,7 @@ def test_what_gives_none_is_an_error_without_secrets(
 ) -> None:
     with pytest.raises(ConnectionFailedError) as raised:
         open_limiter(redis_url, credentials=give).check("ten", "k")
+    _KEPT.append(raised)
     assert str(raised.value).endswith(words)
     assert "token" not in str(raised.value)
 
