@@ -27,6 +27,21 @@ class LimiterEvents extends EventEmitter {
 
   constructor() {
     super();
+    this.#watch();
+  }
+
+  /** @param {Parameters<EventEmitter<any>['removeAllListeners']>} names */
+  removeAllListeners(...names) {
+    super.removeAllListeners(.../** @type {any} */ (names));
+    if (names.length === 0) {
+      // Its own were among them.
+      this.#end();
+      this.#watch();
+    }
+    return this;
+  }
+
+  #watch() {
     /** @type {EventEmitter<any>} */
     const own = this;
     own.on('newListener', (name) => {
@@ -38,7 +53,18 @@ class LimiterEvents extends EventEmitter {
   }
 
   #read() {
-    for (const event of this.#native?.take() ?? []) this.emit('event', event);
+    this.#emit(this.#native?.take() ?? []);
+  }
+
+  /** @param {LimiterEvent[]} events */
+  #emit(events) {
+    const rest = [...events];
+    try {
+      for (let event; (event = rest.shift()) !== undefined; ) this.emit('event', event);
+    } finally {
+      // A listener that throws loses no event but its own.
+      if (rest.length > 0) setImmediate(() => this.#emit(rest));
+    }
   }
 
   #end() {

@@ -78,3 +78,42 @@ test('a listener does not keep the process alive, and silences standard error', 
   const ended = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8', timeout: 30_000, cwd: __dirname });
   assert.deepEqual([ended.status, ended.stdout, ended.stderr], [0, 'fallback_began\n', '']);
 });
+
+test('a listener that throws loses no event but its own', () => {
+  const program = `
+    const { RateLimiter, events } = require('sluicegate');
+    const alive = setInterval(() => {}, 1000);
+    const told = new Set();
+    process.on('uncaughtException', () => {});
+    events.on('event', ({ message }) => {
+      told.add(message);
+      if (told.size === 3) clearInterval(alive);
+      throw new Error('a listener');
+    });
+    const rules = ['a', 'b', 'c'].map((rule_id) => ({ rule_id, rate: '1/d', shadow: true }));
+    RateLimiter.connect('memory://', { rules }).then((limiter) => {
+      for (const { rule_id } of [...rules, ...rules]) limiter.check(rule_id, 'k');
+    });
+  `;
+  assert.deepEqual(ended(program), [0, '', '']);
+});
+
+test('who listens after all listeners were removed is told', () => {
+  const program = `
+    const { RateLimiter, events } = require('sluicegate');
+    const alive = setInterval(() => {}, 1000);
+    events.on('event', () => console.log('removed'));
+    events.removeAllListeners();
+    events.on('event', ({ name }) => { console.log(name); clearInterval(alive); });
+    RateLimiter.connect('memory://', { rules: [{ rule_id: 'a', rate: '1/d', shadow: true }] }).then((limiter) => {
+      for (let call = 0; call < 2; call++) limiter.check('a', 'k');
+    });
+  `;
+  assert.deepEqual(ended(program), [0, 'shadow_denied\n', '']);
+});
+
+/** How a program ends, and what it has written. */
+function ended(program) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8', timeout: 15_000, cwd: __dirname });
+  return [status, stdout, stderr];
+}

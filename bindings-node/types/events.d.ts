@@ -45,6 +45,8 @@ declare class LimiterEvents extends EventEmitter<{
     event: [LimiterEvent];
 }> {
     constructor();
+    /** @param {Parameters<EventEmitter<any>['removeAllListeners']>} names */
+    removeAllListeners(eventName?: unknown): this;
     #private;
 }
 import { EventEmitter } from "events";
