@@ -40,18 +40,34 @@ function credentials(name, provider) {
  * @param {Function} provider
  */
 async function answer(native, number, provider) {
-  let given;
   try {
-    given = await provider();
+    const { user, password } = parts(await provider());
+    if (typeof password === 'string' && (user === undefined || typeof user === 'string')) native.give(number, user, password);
+    else native.refuse(number, '`credentials` must return a password, or an object with user and password');
   } catch (error) {
     // Its text may have secrets.
-    const kind = error instanceof Error ? error.name : typeof error;
-    native.refuse(number, `\`credentials\` threw ${kind}`);
-    return;
+    native.refuse(number, `\`credentials\` threw ${kindOf(error)}`);
   }
-  const { user, password } = typeof given === 'string' ? { password: given } : (given ?? {});
-  if (typeof password === 'string' && (user === undefined || typeof user === 'string')) native.give(number, user, password);
-  else native.refuse(number, '`credentials` must return a password, or an object with user and password');
+}
+
+/**
+ * What the function has given; to read its properties may throw.
+ *
+ * @param {any} given
+ * @returns {{ user?: unknown, password?: unknown }}
+ */
+function parts(given) {
+  return typeof given === 'string' ? { password: given } : (given ?? {});
+}
+
+/** @param {unknown} error */
+function kindOf(error) {
+  try {
+    return error instanceof Error ? String(error.name) : typeof error;
+  } catch {
+    // Its name cannot be read.
+    return 'Error';
+  }
 }
 
 module.exports = { credentials };

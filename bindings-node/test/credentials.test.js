@@ -64,6 +64,9 @@ test('what gives none is an error without secrets', async () => {
   const mistakes = [
     [() => { throw new RangeError('token-of-somebody'); }, '`credentials` threw RangeError'],
     [() => Promise.reject('token-of-somebody'), '`credentials` threw string'],
+    [() => ({ get password() { throw new RangeError('token-of-somebody'); } }), '`credentials` threw RangeError'],
+    [() => { throw Object.defineProperty(new Error(), 'name', { get: () => { throw new Error('token'); } }); }, '`credentials` threw Error'],
+    [() => { throw Object.assign(new Error(), { name: Symbol('a name') }); }, '`credentials` threw Symbol(a name)'],
     [() => undefined, wrong],
     [() => ({ user: 1, password: 'x' }), wrong],
     [() => 5, wrong],
