@@ -16,7 +16,7 @@ from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch
 from ._reservations import Reserving
 
 if TYPE_CHECKING:
-    from ._credentials import AsyncCredentialsFunction as _Credentials
+    from ._credentials import _AsyncCredentials as _Credentials
     from ._native import _Headers, _Key, _Name, _Path, _Rules, _StatedRules
     from .rules import Rule
 

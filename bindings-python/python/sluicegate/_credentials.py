@@ -13,7 +13,7 @@ __all__ = ["on_loop", "starter"]
 if TYPE_CHECKING:
     _Given: TypeAlias = str | tuple[str | None, str]
     # What `credentials` of asyncio may be.
-    AsyncCredentialsFunction: TypeAlias = Callable[[], _Given | Awaitable[_Given]]
+    _AsyncCredentials: TypeAlias = Callable[[], _Given | Awaitable[_Given]]
 
 
 class _Reply(Protocol):
@@ -57,7 +57,7 @@ def _name(thing: object) -> str:
     return str(type.__dict__["__name__"].__get__(type(thing)))
 
 
-def on_loop(function: AsyncCredentialsFunction | None) -> Callable[[], _Given] | None:
+def on_loop(function: _AsyncCredentials | None) -> Callable[[], _Given] | None:
     """The same function; if it is a coroutine function, it runs on the loop that runs now."""
     if not callable(function):
         # What is no function is refused later.
