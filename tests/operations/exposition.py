@@ -11,8 +11,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 CORE = REPOSITORY / "core/src"
 PAGE = REPOSITORY / "docs/operations/metrics.md"
 
-FAMILY = re.compile(r'\.family\(\s*"(\w+)",\s*"(\w+)"')
-SAMPLE = re.compile(r'\.sample\(\s*"(\w+)",\s*(&\[.*?\]|&\w+)', re.S)
+FAMILY = re.compile(r'\.family\(\s*"(\w+)",\s*Kind::(\w+)')
+SAMPLE = re.compile(r'\.(?:sample|count)\(\s*"(\w+)",\s*(&\[.*?\]|&\w+)', re.S)
 LABEL = re.compile(r'\(\s*"(\w+)",')
 # | `name{label, label}` | kind | what it says |
 ROW = re.compile(r"^\| `sluicegate_(\w+)(?:\{([\w, ]+)\})?` \| (\w+) \|", re.M)
@@ -28,8 +28,8 @@ class Metric:
 @cache
 def metrics() -> dict[str, Metric]:
     """By the names of samples: those of a histogram end with `_bucket`, `_sum` and `_count`."""
-    source = (CORE / "metrics/exposition.rs").read_text()
-    kinds = dict(FAMILY.findall(source))
+    source = (CORE / "metrics/families.rs").read_text()
+    kinds = {name: kind.lower() for name, kind in FAMILY.findall(source)}
     found = {}
     for sample in SAMPLE.finditer(source):
         name, labels = sample.groups()
@@ -39,7 +39,7 @@ def metrics() -> dict[str, Metric]:
         found[name] = Metric(kinds[family(name, kinds)], frozenset(LABEL.findall(labels)))
     missing = kinds.keys() - {family(name, kinds) for name in found}
     if missing or not found:
-        raise ValueError(f"exposition.rs is written otherwise than this file reads: no sample of {missing}")
+        raise ValueError(f"families.rs is written otherwise than this file reads: no sample of {missing}")
     return found
 
 
