@@ -183,8 +183,8 @@ typedef struct {
     /// failover loses no such charge where these are all the replicas that there are. 0: none is waited for.
     /// Not for `memory://`. Default: 0.
     uint32_t replicas;
-    /// The longest time to wait for `replicas`, less than `response_timeout_us`: what they have not by then
-    /// is charged and decided all the same, but not `replicated`. Default: 5 ms.
+    /// The longest time that a batch of calls waits for `replicas`, at most half of `response_timeout_us`:
+    /// what they have not by then is charged and decided all the same, but not `replicated`. Default: 5 ms.
     uint64_t replica_timeout_us;
     /// A function that gives user and password for each new connection, where these change: tokens of cloud
     /// providers, passwords that are rotated. It may take `connect_timeout_us`, on a thread of its own. Not

@@ -28,9 +28,9 @@
  * @property {number | undefined} [replicas] How many replicas are to have a charge before its decision comes, which
  *   then says `replicated`. A failover loses no such charge where these are all the replicas that there are. 0: none is
  *   waited for. Not for `memory://`. Default: 0.
- * @property {number | undefined} [replicaTimeoutMs] The longest time to wait for `replicas`, less than
- *   `responseTimeoutMs`: what they have not by then is charged and decided all the same, but not `replicated`. Default:
- *   5 ms.
+ * @property {number | undefined} [replicaTimeoutMs] The longest time that a batch of calls waits for `replicas`, at
+ *   most half of `responseTimeoutMs`: what they have not by then is charged and decided all the same, but not
+ *   `replicated`. Default: 5 ms.
  * @property {CredentialsProvider | undefined} [credentials] A function that gives user and password for each new
  *   connection, where these change: tokens of cloud providers, passwords that are rotated. It may take
  *   `connectTimeoutMs`, on a thread of its own. Not together with a login in the URL; Sentinels keep theirs there.

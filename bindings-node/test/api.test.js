@@ -54,6 +54,7 @@ everywhere('a decision has all fields', async (limiter, _, backend) => {
     shadow: false,
     shadowDenied: false,
     blocked: false,
+    replicated: false,
     source: backend === 'memory' ? 'memory' : 'server',
     parts: [],
   });

@@ -80,7 +80,7 @@ function given(reservation) {
 }
 
 /** What the vectors tell of a decision. */
-function seen({ source, windowMs, ruleApplied, shadow, blocked, parts, ...others }, withParts = false) {
+function seen({ source, windowMs, ruleApplied, shadow, blocked, replicated, parts, ...others }, withParts = false) {
   if (!ruleApplied) return { allowed: others.allowed, rule_applied: false };
   const figures = blocked ? { ...others, blocked } : others;
   return withParts ? { ...figures, parts: parts.map((part) => seen(part)) } : figures;

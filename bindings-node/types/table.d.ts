@@ -52,9 +52,9 @@ export type ConnectOptions = {
      */
     replicas?: number | undefined;
     /**
-     * The longest time to wait for `replicas`, less than
-     * `responseTimeoutMs`: what they have not by then is charged and decided all the same, but not `replicated`. Default:
-     * 5 ms.
+     * The longest time that a batch of calls waits for `replicas`, at
+     * most half of `responseTimeoutMs`: what they have not by then is charged and decided all the same, but not
+     * `replicated`. Default: 5 ms.
      */
     replicaTimeoutMs?: number | undefined;
     /**

@@ -372,8 +372,9 @@ impl Bridge {
     }
 
     /// Closes the limiter, which allows no more calls.
-    fn close(&self) {
-        self.calls.bridge.close();
+    fn close(&self, py: Python<'_>) {
+        // It waits for threads that may be about to ask Python for credentials.
+        py.detach(|| self.calls.bridge.close());
         // The listeners have to learn of it.
         self.doorbell.ring();
     }

@@ -461,8 +461,9 @@ impl RateLimiter {
 
     /// Closes the connections. Final: later calls, and waits of other threads, raise `ClosedError`.
     /// `match_request` and `rules_status`, which only look at the rules, still answer.
-    fn close(&self) {
-        self.shared.limiter.close();
+    fn close(&self, py: Python<'_>) {
+        // It waits for threads that may be about to ask Python for credentials.
+        py.detach(|| self.shared.limiter.close());
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -470,7 +471,7 @@ impl RateLimiter {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
-        self.close();
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
+        self.close(py);
     }
 }

@@ -155,3 +155,46 @@ except SluicegateError as error:
 """
     ended = subprocess.run([sys.executable, "-c", program, redis_url], capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "`credentials` took too long\n", "")
+
+
+def test_a_limiter_can_be_closed_while_it_asks(redis_url: str) -> None:
+    program = """
+import asyncio, sys, threading, time
+from contextlib import suppress
+from sluicegate import AsyncRateLimiter, RateLimiter, SluicegateError
+
+url, rules = sys.argv[1], [{"rule_id": "a", "rate": "1/d"}]
+
+def check(limiter):
+    with suppress(SluicegateError):
+        limiter.check("a", "k")
+
+def close_own():
+    limiters[0].close()
+    return "x"
+
+for count in range(100):
+    limiter = RateLimiter(url, rules=rules, credentials=lambda: ("default", "x"))
+    thread = threading.Thread(target=check, args=(limiter,))
+    thread.start()
+    time.sleep(count % 20 * 0.0001)
+    limiter.close()
+    thread.join()
+
+limiters = [RateLimiter(url, rules=rules, credentials=close_own)]
+check(limiters[0])
+
+async def main():
+    for count in range(40):
+        limiter = await AsyncRateLimiter.connect(url, rules=rules, lazy=True, credentials=lambda: ("default", "x"))
+        task = asyncio.create_task(limiter.check("a", "k"))
+        await asyncio.sleep(count % 20 * 0.0001)
+        await limiter.close()
+        with suppress(SluicegateError):
+            await task
+
+asyncio.run(main())
+print("closed")
+"""
+    ended = subprocess.run([sys.executable, "-c", program, redis_url], capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "closed\n", "")

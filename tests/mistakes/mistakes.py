@@ -63,12 +63,6 @@ MISTAKES = [
         "*count >= 1",
     ),
     Mistake(
-        "the end of a batch is taken for that of calls that are sent again behind it",
-        "redis/wire/session/replies.rs",
-        "                self.pack_wait(now);\n",
-        "",
-    ),
-    Mistake(
         "the place of a call that has ended is given to the next one",
         "redis/wire/session/ending.rs",
         "        self.is_silent |= is_silent;",

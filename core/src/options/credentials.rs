@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::{fmt, io, thread};
 
@@ -43,7 +44,11 @@ type Failure = Box<dyn StdError + Send + Sync>;
 #[derive(Clone)]
 pub struct CredentialsProvider(Arc<Provider>);
 
+/// Tells providers apart, also from those that are gone.
+static MADE: AtomicU64 = AtomicU64::new(0);
+
 struct Provider {
+    number: u64,
     ask: Box<dyn Fn(CredentialsReply) + Send + Sync>,
     permits: Permits,
 }
@@ -51,7 +56,8 @@ struct Provider {
 impl CredentialsProvider {
     /// One that is asked, and replies when it can, from any thread. What does not reply any more is to be dropped.
     pub(crate) fn asked(ask: impl Fn(CredentialsReply) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(Provider { ask: Box::new(ask), permits: Permits::new(MOST) }))
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::new(Provider { number, ask: Box::new(ask), permits: Permits::new(MOST) }))
     }
 
     /// One that is asked, for bindings.
@@ -97,7 +103,7 @@ impl fmt::Debug for CredentialsProvider {
 /// Each is another one.
 impl Hash for CredentialsProvider {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        Arc::as_ptr(&self.0).addr().hash(state);
+        self.0.number.hash(state);
     }
 }
 

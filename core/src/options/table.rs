@@ -31,8 +31,8 @@ macro_rules! limiter_options {
                 /// loses no such charge where these are all the replicas that there are. 0: none is waited for. Not for
                 /// `memory://`.
                 replicas: count(u32, 0..=100) = 0;
-                /// The longest time to wait for `replicas`, less than `response_timeout`: what they have not by then is
-                /// charged and decided all the same, but not `replicated`.
+                /// The longest time that a batch of calls waits for `replicas`, at most half of `response_timeout`: what they have
+                /// not by then is charged and decided all the same, but not `replicated`.
                 replica_timeout: time(ms) = 5;
                 /// A function that gives user and password for each new connection, where these change: tokens of cloud
                 /// providers, passwords that are rotated. It may take `connect_timeout`, on a thread of its own. Not together with

@@ -7,8 +7,9 @@ impl ConnectOptions {
     /// Checks the values, not the files.
     pub(crate) fn validate(&self) -> Result<()> {
         self.validate_bounds()?;
-        if self.replicas > 0 && self.replica_timeout >= self.response_timeout {
-            return Err(invalid("replica_timeout must be less than response_timeout"));
+        // A call waits for the batch before it, and then for its own.
+        if self.replicas > 0 && self.replica_timeout * 2 > self.response_timeout {
+            return Err(invalid("replica_timeout must be at most half of response_timeout"));
         }
         if self.tls_cert.is_some() != self.tls_key.is_some() {
             return Err(invalid("tls_cert and tls_key must be given together"));

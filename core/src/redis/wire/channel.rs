@@ -154,8 +154,9 @@ mod tests {
     use std::time::Duration;
 
     use ::redis::Value;
+    use smallvec::smallvec;
 
-    use super::super::command::{CommandOutcome, RedisCommand};
+    use super::super::command::{CommandOutcome, RedisCommand, split_replicated};
     use super::super::session::{Id, PendingCommand};
     use super::*;
     use crate::net::address::Address;
@@ -163,7 +164,8 @@ mod tests {
     use crate::redis::Backend;
     use crate::redis::connecting::connector::Connector;
     use crate::redis::settings::login::Role;
-    use crate::redis::tests::in_time;
+    use crate::redis::tests::{eternal, in_time};
+    use crate::script::{Script, ScriptCall};
 
     const PUSH: &[u8] = b">2\r\n+message\r\n+text\r\n";
 
@@ -314,6 +316,42 @@ mod tests {
             _ => None,
         });
         assert_eq!(late.collect::<Vec<_>>(), vec![true; 4 - sent], "{ended:?}");
+    }
+
+    /// Of several batches that wait for a replica that hangs, each would wait for all before it.
+    #[test]
+    fn a_batch_waits_until_the_one_before_it_has_ended() {
+        let now = Instant::now();
+        let Ok(Backend::Redis(url)) = Backend::parse("redis://server") else { unreachable!() };
+        let options = ConnectOptions { replicas: 1, ..ConnectOptions::default() };
+        let connector = Connector::new(&url, &options).unwrap();
+        let session = Session::open(&connector, &Address::Tcp("server".to_owned(), 1), Role::Data, now);
+        let server = Broken { answers: b":0\r\n+PONG\r\n".to_vec().into(), is_broken: false };
+        let mut channel = Channel::new(server, None, session);
+        channel.advance(now);
+        let script = eternal(Script::new("one".to_owned()));
+        let mut ended = |id: Id, answers: &[u8]| {
+            let call = ScriptCall { script, keys: smallvec!["a".to_owned()], args: smallvec![] };
+            let pending =
+                PendingCommand::new(id, RedisCommand::Script(call), false, now + Duration::from_secs(1));
+            channel.session.submit(pending, now);
+            channel.stream.answers.extend(answers);
+            channel.advance(now);
+            channel.advance(now);
+            let ended = outcomes(&mut channel).into_iter().map(|(id, outcome)| match outcome {
+                CommandOutcome::Done(Ok(value)) => (id, split_replicated(value).1),
+                outcome => panic!("{outcome:?}"),
+            });
+            (ended.collect::<Vec<_>>(), channel.session.under_way())
+        };
+        assert_eq!(ended(1, b""), (vec![], 1));
+        // The second one waits.
+        assert_eq!(ended(2, b":5\r\n"), (vec![], 0));
+        // The end of the first batch; then both of those that have waited go.
+        assert_eq!(ended(3, b":0\r\n"), (vec![(1, false)], 2));
+        // An answer to one that the server had forgotten comes behind the end of the batch.
+        assert_eq!(ended(4, b":6\r\n-NOSCRIPT x\r\n:1\r\n"), (vec![(2, true)], 1));
+        assert_eq!(ended(5, b":7\r\n:1\r\n"), (vec![(3, true)], 2));
     }
 
     #[test]

@@ -27,7 +27,9 @@ const PORTION: usize = 512;
 impl Session {
     /// Packs the requests that wait, unless enough is under way: then they go together with those to come.
     pub(in crate::redis) fn flush(&mut self, now: Instant) {
-        let is_held_back = self.queue.is_empty() || !self.output.is_empty() || self.is_busy();
+        // Of several batches that wait for replicas, each would wait for those before it.
+        let is_held_back =
+            self.queue.is_empty() || !self.output.is_empty() || self.is_busy() || self.awaits_replicas();
         if self.stage != SessionStage::Ready || is_held_back {
             return;
         }
@@ -123,17 +125,22 @@ impl Session {
         self.awaits(About::Requests(bundle, is_whole), start, now);
     }
 
-    /// Ends a batch, unless it has no script, with the question how many replicas have what it has written.
+    /// Ends a batch with the question how many replicas have what it has written, unless it has no script, or the answer to
+    /// such a question is awaited: behind that, the next one is asked.
     pub(super) fn pack_wait(&mut self, now: Instant) {
         let Some(replication) = &self.replication else { return };
-        let is_end = |awaited: &Awaited| matches!(awaited.about, About::Replicas);
         let is_script = |pending: &PendingCommand| matches!(pending.request, RedisCommand::Script(_));
-        let after_last = self.awaited.iter().rev().take_while(|awaited| !is_end(awaited));
-        let has_scripts = after_last.flat_map(Awaited::requests).any(is_script);
-        if has_scripts || replication.has_answers() && !self.awaited.iter().any(is_end) {
+        let has_scripts = self.awaited.iter().flat_map(Awaited::requests).any(is_script);
+        // To a server that was silent, a part of a request may have been sent: nothing can follow it.
+        if (has_scripts || replication.has_answers()) && !self.awaits_replicas() && !self.is_silent {
             let wait = replication.wait.clone();
             self.pack(&wait, About::Replicas, now);
         }
+    }
+
+    pub(super) fn awaits_replicas(&self) -> bool {
+        self.replication.is_some()
+            && self.awaited.iter().any(|awaited| matches!(awaited.about, About::Replicas))
     }
 
     pub(super) fn pack(&mut self, cmd: &::redis::Cmd, about: About, now: Instant) {

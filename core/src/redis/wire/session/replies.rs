@@ -57,7 +57,11 @@ impl Session {
             About::Role => self.is_replica |= is_replica(&value),
             // If that was refused, so is what follows.
             About::Asking => {}
-            About::Replicas => self.end_batch(&value),
+            About::Replicas => {
+                self.end_batch(&value);
+                // For what had to be sent again meanwhile.
+                self.pack_wait(now);
+            }
             About::Requests(bundle, whole) => {
                 self.heard = Some(now);
                 self.deliver(bundle, whole, value, awaited.sent, now);
@@ -173,8 +177,9 @@ impl Session {
 
     /// Hands a result on, unless it is a script's and waits for replicas.
     fn hand_on(&mut self, pending: &PendingCommand, result: Result<Value, CallError>) {
+        let is_asked = self.awaits_replicas();
         match (result, &mut self.replication, &pending.request) {
-            (Ok(value), Some(replication), RedisCommand::Script(_)) => {
+            (Ok(value), Some(replication), RedisCommand::Script(_)) if is_asked => {
                 replication.keep(pending.id, value, pending.by);
             }
             (result, _, _) => self.outcomes.push_back((pending.id, CommandOutcome::Done(result))),
