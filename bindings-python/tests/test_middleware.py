@@ -236,8 +236,9 @@ def test_what_rules_in_shadow_would_deny_is_seen(serve: Serve, caplog: pytest.Lo
         caplog.clear()
         answers = [site.ask("GET", "/orders/1", ALICE) for _ in range(2)]
         assert [(answer.status, answer.json()["shadow"]) for answer in answers] == [(200, []), (200, ["tried"])]
-        logged = [record.getMessage() for record in caplog.records if record.name == "sluicegate"]
-        assert logged == ["a rule in shadow would deny this request: tried"]
+        # The limiter's own event may come beside it, from another thread.
+        records = [record for record in caplog.records if record.name == "sluicegate" and not hasattr(record, "event")]
+        assert [record.getMessage() for record in records] == ["a rule in shadow would deny this request: tried"]
 
 
 def test_a_request_that_was_not_decided_has_no_decision(serve: Serve) -> None:
