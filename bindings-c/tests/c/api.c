@@ -339,7 +339,7 @@ static void what_was_counted_is_told(void) {
 
 /* Signs in as a user whom any password lets in; counts its calls. */
 static bool sign_in(void *context, const sluicegate_credentials *credentials) {
-    int *calls = context;
+    int *calls = (int *)context;
 
     if (++*calls == 1)
         return false;
@@ -361,8 +361,9 @@ static void a_callback_gives_user_and_password(void) {
     EXPECT_OK(sluicegate_limiter_new(url, rules, &options, &limiter, error));
     EXPECT(sluicegate_check(limiter, "one", "alice", 5, NULL, &decision, &problem) == SLUICEGATE_CONNECTION);
     EXPECT(strstr(problem.message, "`credentials` returned an error") != NULL);
-    while (sluicegate_check(limiter, "one", "alice", 5, NULL, &decision, &problem) != SLUICEGATE_OK)
-        EXPECT(calls < 2);
+    /* For a tenth of a second, the error of the last connection is that of every call. */
+    while (calls < 3 && sluicegate_check(limiter, "one", "alice", 5, NULL, &decision, &problem) != SLUICEGATE_OK)
+        continue;
     EXPECT(decision.allowed && !decision.replicated && calls == 2);
     sluicegate_limiter_free(limiter);
     source.callback = NULL;
