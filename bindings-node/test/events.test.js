@@ -98,7 +98,7 @@ test('a listener that throws loses no event but its own', () => {
   assert.deepEqual(ended(program), [0, '', '']);
 });
 
-test('who listens after all listeners were removed is told', () => {
+test('a listener that is added after all were removed gets events', () => {
   const program = `
     const { RateLimiter, events } = require('sluicegate');
     const alive = setInterval(() => {}, 1000);

@@ -53,7 +53,7 @@ pub(super) fn read(fields: &Fields<'_>, most: i64) -> Checked<Option<Rate>> {
     })
 }
 
-/// Why a file of rules cannot be read. Who gives a rate in place of a path is told where rates belong.
+/// Why a file of rules cannot be read. For a rate in place of a path, the error says where rates belong.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> String {
     let rate = path.to_str().filter(|text| parse(text, i64::MAX).is_ok());
     let hint = rate.map(|text| {

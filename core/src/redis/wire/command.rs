@@ -116,7 +116,7 @@ pub(in crate::redis) enum CommandOutcome {
 /// The name of the attribute of a reply whose effects are on as many replicas as are asked for.
 const REPLICATED: &str = "replicated";
 
-/// A reply whose effects are on the replicas, which is told of it as RESP3 tells what is about a reply.
+/// A reply whose effects are on the replicas. It says so in an attribute, by which RESP3 describes replies.
 pub(in crate::redis) fn replicated(reply: Value) -> Value {
     let attributes = vec![(Value::SimpleString(REPLICATED.to_owned()), Value::Boolean(true))];
     Value::Attribute { data: Box::new(reply), attributes }

@@ -229,7 +229,7 @@ fn an_error_of_a_file_names_the_file() {
     let name = path.display();
     let message = || Rules::from_file(&path).unwrap_err().message().to_owned();
     assert!(message().starts_with(&format!("{name}: cannot be read: ")));
-    // Whoever gives a rate in place of a file is told where it belongs.
+    // For a rate in place of a file, the error says where it belongs.
     let hint = r#" (a rate belongs to a rule: [{"rule_id": "all", "rate": "5/minute"}])"#;
     assert!(Rules::from_file("5/minute").unwrap_err().message().ends_with(hint));
     assert!(!message().contains("a rate"));
