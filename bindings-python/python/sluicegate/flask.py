@@ -146,7 +146,7 @@ def _end_with(response: Response, end: Callable[[], None]) -> None:
 
 
 class _Streamed:
-    """The parts of a response. The end is reported before the server sends it: the client's next request is to find the place free."""
+    """The parts of a response. The end is reported before it is sent: the client's next request is to find the place free."""
 
     def __init__(self, parts: Any, end: Callable[[], None]) -> None:
         self._parts = parts
