@@ -41,9 +41,9 @@ class Link:
         return listening.sockets[0].getsockname()[1]
 
     async def connect(self, client: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
-        replies, server = await asyncio.open_connection("127.0.0.1", self.server)
         # Those that are open at the end are cancelled.
         with contextlib.suppress(asyncio.CancelledError):
+            replies, server = await asyncio.open_connection("127.0.0.1", self.server)
             await asyncio.gather(self.carry(client, server), self.carry(replies, answers))
 
     async def carry(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:

@@ -160,8 +160,11 @@ fn a_window_is_never_exceeded() {
 fn what_is_not_spent_is_given_back() {
     let world = World::start();
     let key = world.key_of("window", 1);
-    let (here, there) = (world.limiter(0), world.limiter(1));
-    let admitted = ask(&here, "window", &key, 100, Duration::from_millis(1500)).admitted();
+    // No loan is given up, and no region taken for cut off, because a busy machine is slow: nobody would give these back.
+    let patient = |place| world.builder(place).response_timeout(Duration::from_secs(5)).build().unwrap();
+    let (here, there) = (patient(0), patient(1));
+    let asked = ask(&here, "window", &key, 100, Duration::from_millis(1500));
+    let admitted = asked.admitted();
     let left = || there.peek("window", &key).unwrap().remaining;
     assert!(left() < 400 - admitted as u64, "nothing is lent");
     // Until the loans have ended, and the region's pace is forgotten: the next call finds them, and asks for none.
@@ -169,7 +172,8 @@ fn what_is_not_spent_is_given_back() {
     assert!(here.check("window", &key).unwrap().allowed);
     let start = Instant::now();
     while left() != 399 - admitted as u64 {
-        assert!(start.elapsed() < Duration::from_secs(5), "{} are left after {admitted} and 1", left());
+        let waited = start.elapsed() < Duration::from_secs(5);
+        assert!(waited, "{} are left after {admitted} and 1: {} {}", left(), asked.by(), here.prometheus());
         thread::sleep(Duration::from_millis(1));
     }
     assert!(here.prometheus().contains("what=\"given_back\""));

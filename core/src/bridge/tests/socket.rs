@@ -326,7 +326,8 @@ fn a_flood_of_pushes_leaves_the_loop_its_other_work() {
         }
         let took = began.elapsed();
         assert_eq!(kinds(&own.take(1)), [ErrorKind::Timeout]);
-        assert!(took < timeout + Duration::from_millis(150), "{took:?}");
+        // Late by what a busy machine takes, not by the length of the flood.
+        assert!(took < timeout + Duration::from_secs(2), "{took:?}");
         assert!(turns >= 10, "{turns}");
     });
 }
