@@ -1,4 +1,4 @@
-//! A primary with a replica, watched by sentinels.
+//! A primary with replicas, watched by sentinels.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const SERVICE: &str = "mymaster";
 const SENTINELS: usize = 3;
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// One primary, one replica and three sentinels, ended when dropped.
+/// A primary with its replicas and three sentinels, ended when dropped.
 #[derive(Debug)]
 pub struct Sentinel {
     servers: Vec<Node>,
@@ -20,20 +20,28 @@ pub struct Sentinel {
 }
 
 impl Sentinel {
-    /// Starts everything over TCP.
+    /// Starts everything over TCP, with one replica.
     pub fn start() -> Result<Self> {
         Self::with(Transport::Tcp)
     }
 
-    /// Starts five servers and waits until the sentinels know each other and both data servers. With TLS all
-    /// of them use it among themselves too, and the sentinels name the ports with TLS to everybody.
+    /// Starts everything with one replica. With TLS all servers use it among themselves too, and the sentinels name
+    /// the ports with TLS to everybody.
     pub fn with(transport: Transport) -> Result<Self> {
+        Self::with_replicas(transport, 1)
+    }
+
+    /// Starts all servers and waits until the sentinels know each other and the data servers.
+    pub fn with_replicas(transport: Transport, replicas: usize) -> Result<Self> {
         let mut tls = Tls::among_servers(transport)?;
         let primary = Node::server("", transport, |folder| tls.first(folder))?;
-        let replica = start_replica(&primary, &tls)?;
-        let sentinels = (0..SENTINELS).map(|_| start_sentinel(&primary, &tls));
+        let mut servers = vec![primary];
+        for _ in 0..replicas {
+            servers.push(start_replica(&servers[0], &tls)?);
+        }
+        let sentinels = (0..SENTINELS).map(|_| start_sentinel(&servers[0], &tls));
         let sentinels = sentinels.collect::<Result<_>>()?;
-        let all = Self { servers: vec![primary, replica], sentinels, tls };
+        let all = Self { servers, sentinels, tls };
         wait_until("sentinels that know each other", DEADLINE, || all.when_all_know_each_other())?;
         Ok(all)
     }
@@ -49,7 +57,7 @@ impl Sentinel {
         self.tls.certificates()
     }
 
-    /// The two data servers, the killed ones too.
+    /// The data servers, the killed ones too.
     pub fn servers(&self) -> &[Node] {
         &self.servers
     }
@@ -104,11 +112,12 @@ impl Sentinel {
     }
 
     fn when_all_know_each_other(&self) -> Result<Option<()>> {
+        let expected = format!("slaves={},sentinels={SENTINELS}", self.servers.len() - 1);
         for sentinel in &self.sentinels {
             // master0:name=mymaster,status=ok,address=127.0.0.1:10000,slaves=1,sentinels=3
             let info = sentinel.info("sentinel")?;
             let seen = field(&info, "master0").unwrap_or_default();
-            if !seen.contains("status=ok") || !seen.ends_with(&format!("slaves=1,sentinels={SENTINELS}")) {
+            if !seen.contains("status=ok") || !seen.ends_with(&expected) {
                 return Ok(None);
             }
         }
