@@ -21,7 +21,7 @@ from ._middleware import Policy, header_name, text
 from ._paths import environ_paths, own_root_path, raw_bytes, scope_paths
 from ._routes.blocking import check_limiter
 from ._routes.deciding import blocking
-from ._routes.django import end_with, refused, signed_in
+from ._routes.django import add_headers, end_with, refused, signed_in, told_of
 from ._routes.hooks import name_of
 from ._routes.matching import MatchedRequest, Matching
 
@@ -73,8 +73,9 @@ class SluicegateMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         verdict = blocking(self._matching.steps(request, lambda: self._found(request), lambda: self._described(request)))
         if verdict.denial is not None:
-            return refused(verdict.denial)
+            return refused(request, verdict.denial)
         request.rate_limit = verdict.decision
+        limits = told_of(request)
         flight = None if verdict.held is None else InFlight(verdict.held, self._policy.max_lease_seconds)
         try:
             response = self._get_response(request)
@@ -82,8 +83,7 @@ class SluicegateMiddleware:
             if flight is not None:
                 flight.end(is_kept=self._is_kept(HttpResponse(status=500)))
             raise
-        for name, value in verdict.headers:
-            response[name] = value
+        add_headers(response, verdict.headers, limits)
         if flight is not None:
             end_with(response, functools.partial(flight.end, is_kept=self._is_kept(response)))
         return response

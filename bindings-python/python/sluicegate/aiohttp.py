@@ -13,9 +13,10 @@ with needed("aiohttp", "aiohttp"):
 
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
-from ._middleware import ensure
+from ._middleware import Headers, ensure
 from ._routes.deciding import Denial, Route, asynchronous, shared
 from ._routes.request import RouteRequest
+from ._told import Told, denied, told
 
 if TYPE_CHECKING:
     from ._routes.rules import Rule
@@ -78,17 +79,19 @@ class RouteLimits:
             async def limited(request: web.Request) -> web.StreamResponse:
                 verdict = await asynchronous(route.steps(_described(request)))
                 if verdict.denial is not None:
+                    denied(request)
                     return _refused(verdict.denial)
                 request[RATE_LIMIT] = verdict.decision
+                limits = told(request)
                 flight = None if verdict.held is None else AsyncInFlight(verdict.held, most)
                 response: web.StreamResponse = web.Response(status=500)
                 try:
                     response = await handler(request)
                     if not response.prepared:
-                        response.headers.update(verdict.headers)
+                        _add_headers(response, verdict.headers, limits)
                     return response
                 except web.HTTPException as answer:
-                    answer.headers.update(verdict.headers)
+                    _add_headers(answer, verdict.headers, limits)
                     response = answer
                     raise
                 finally:
@@ -115,6 +118,12 @@ def _described(request: web.Request) -> RouteRequest:
         headers=[(name.lower(), value) for name, value in request.headers.items()],
         path=request.match_info,
     )
+
+
+def _add_headers(response: web.StreamResponse, headers: Headers, limits: Told) -> None:
+    """Adds headers in place of the handler's, unless the response has those of a limit further in."""
+    if limits.claim(headers, response.headers.items()):
+        response.headers.update(headers)
 
 
 def _refused(denial: Denial) -> web.StreamResponse:

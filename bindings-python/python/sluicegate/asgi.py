@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
-from ._middleware import Policy, ensure, header_name, merged, text
+from ._middleware import Headers, Policy, ensure, header_name, merged, text
 from ._native import Decision
 from ._paths import own_root_path, scope_paths
 from ._receiving import WatchedReceive
-from ._routes.asgi import UNANSWERED, Reply, encoded, outcome_of
+from ._routes.asgi import UNANSWERED, Reply, encoded, outcome_of, with_headers_of
 from ._routes.deciding import Denial, asynchronous
 from ._routes.hooks import Count, Hooks
 from ._routes.matching import MatchedRequest, Matching, user_named
+from ._told import Told, denied, told
 
 if TYPE_CHECKING:
     from ._middleware import Trusted, _Forwarded, _OnError, _Style
@@ -146,10 +147,11 @@ class RateLimitMiddleware:
         steps = self._matching.steps(scope, lambda: self._limiter_of(scope), lambda: self._described(scope))
         verdict = await asynchronous(steps)
         if verdict.denial is not None:
+            denied(scope)
             return await _refuse(verdict.denial, scope, receive, send)
         if verdict.decision is not None:
             scope["sluicegate.decision"] = verdict.decision
-        send = _with_headers(send, encoded(verdict.headers)) if verdict.headers else send
+        send = _with_headers(send, verdict.headers, told(scope)) if verdict.headers else send
         held = verdict.held
         if held is None:
             return await self._app(scope, receive, send)
@@ -208,12 +210,21 @@ async def _found(find: _FindUser | _Find | None, scope: Scope) -> Any:
     return await found if inspect.isawaitable(found) else found
 
 
-def _with_headers(send: _Send, added: list[tuple[bytes, bytes]], *, is_own: bool = False) -> _Send:
-    """Adds headers to the answer in place of the application's, or, where that is its own about the denial, beside them."""
+def _with_headers(send: _Send, added: Headers, limits: Told) -> _Send:
+    """Adds headers to the answer in place of the application's, unless it has those of a limit further in."""
+
+    async def send_with_headers(message: Message) -> None:
+        await send(with_headers_of(message, added, limits) if message["type"] in _BEGINNINGS else message)
+
+    return send_with_headers
+
+
+def _with_lacking(send: _Send, added: list[tuple[bytes, bytes]]) -> _Send:
+    """Adds those headers to the application's own answer to a denial that it lacks."""
+
     async def send_with_headers(message: Message) -> None:
         if message["type"] in _BEGINNINGS:
-            headers: Iterable[tuple[bytes, bytes]] = message.get("headers", ())
-            message = {**message, "headers": merged(added, [*headers]) if is_own else merged(headers, added)}
+            message = {**message, "headers": merged(added, [*message.get("headers", ())])}
         await send(message)
 
     return send_with_headers
@@ -252,6 +263,6 @@ async def _refuse(denial: Denial, scope: Scope, receive: _Receive, send: _Send) 
         if "websocket.http.response" not in scope.get("extensions", {}):
             return await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
     if denial.answer is not None:
-        await denial.answer(scope, receive, _with_headers(send, encoded(denial.headers), is_own=True))
+        await denial.answer(scope, receive, _with_lacking(send, encoded(denial.headers)))
         return
     await Reply(denial)(scope, receive, send)

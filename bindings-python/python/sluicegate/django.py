@@ -19,7 +19,7 @@ from ._inflight import InFlight
 from ._native import RateLimiter
 from ._routes.blocking import check_limiter
 from ._routes.deciding import Route, Verdict, blocking, shared
-from ._routes.django import described, end_with, refused, signed_in
+from ._routes.django import add_headers, described, end_with, refused, signed_in, told_of
 
 if TYPE_CHECKING:
     from ._routes.rules import Rule
@@ -130,6 +130,7 @@ class _Request:
         self._route = route
         self._most = most
         self._request = request
+        self._told = told_of(request)
         self._verdict = Verdict()
         self._flight: InFlight | None = None
 
@@ -137,14 +138,13 @@ class _Request:
         """The answer to a request that is denied."""
         self._verdict = verdict = blocking(self._route.steps(described(self._request)))
         if verdict.denial is not None:
-            return refused(verdict.denial)
+            return refused(self._request, verdict.denial)
         self._request.rate_limit = verdict.decision
         self._flight = None if verdict.held is None else InFlight(verdict.held, self._most)
         return None
 
     def answered(self, response: HttpResponseBase) -> HttpResponseBase:
-        for name, value in self._verdict.headers:
-            response[name] = value
+        add_headers(response, self._verdict.headers, self._told)
         if self._flight is not None:
             is_kept = self._route.hooks.is_kept(response, response.status_code)
             end_with(response, functools.partial(self._flight.end, is_kept=is_kept))

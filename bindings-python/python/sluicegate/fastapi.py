@@ -24,6 +24,7 @@ from ._native import Decision
 from ._routes.asgi import Reply, RouteMiddleware, Settlement, settlements
 from ._routes.deciding import Denial, Route, Verdict, asynchronous, shared
 from ._routes.request import RouteRequest
+from ._told import denied, told
 
 if TYPE_CHECKING:
     from ._routes.rules import Rule
@@ -99,6 +100,8 @@ class RouteLimits:
         async def limited(connection: HTTPConnection, response: Response) -> Decision | None:
             verdict = await limit.decide(connection)
             if settlements(connection.scope) is None:
+                # Those of a dependency before are replaced: it is further out.
+                told(connection.scope).note(verdict.headers)
                 response.headers.update(dict(verdict.headers))
             return verdict.decision
 
@@ -114,9 +117,11 @@ class RouteLimits:
             @functools.wraps(function)
             async def limited(connection: HTTPConnection) -> Any:
                 verdict = await limit.decide(connection)
+                limits = told(connection.scope)
                 response = await function(connection)
                 if isinstance(response, Response) and settlements(connection.scope) is None:
-                    response.headers.update(dict(verdict.headers))
+                    if limits.claim(verdict.headers, response.headers.items()):
+                        response.headers.update(dict(verdict.headers))
                 return response
 
             return limited
@@ -142,6 +147,7 @@ class _Limit:
             raise RuntimeError("count by outcome needs the middleware of RouteLimits: app.add_middleware(limits.middleware)")
         verdict = await asynchronous(self._route.steps(_request(connection)))
         if verdict.denial is not None:
+            denied(scope)
             raise _refused(verdict.denial, connection)
         if verdict.decision is not None:
             scope.setdefault("state", {})["rate_limit"] = verdict.decision

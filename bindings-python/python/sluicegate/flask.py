@@ -17,6 +17,7 @@ from ._native import RateLimiter
 from ._routes.blocking import check_limiter
 from ._routes.deciding import Denial, Route, Verdict, blocking, shared
 from ._routes.request import RouteRequest
+from ._told import Told, denied, told
 
 if TYPE_CHECKING:
     from ._routes.rules import Rule
@@ -82,13 +83,14 @@ class RouteLimits:
                 if verdict.denial is not None:
                     return _refused(verdict.denial)
                 g.rate_limit = verdict.decision
+                limits = told(request.environ)
                 flight = None if verdict.held is None else InFlight(verdict.held, most)
                 try:
                     answer = current_app.ensure_sync(view)(*arguments, **named)
                 except BaseException as error:
                     _settle(flight, route, error)
                     raise
-                _answer_with(verdict, flight, route)
+                _answer_with(verdict, flight, route, limits)
                 return answer
 
             return limited
@@ -111,9 +113,10 @@ def _request() -> RouteRequest:
 
 def _refused(denial: Denial) -> Any:
     """What `on_denied` answers, or an exception. The headers are those of either answer, unless it has its own."""
+    denied(request.environ)
 
     @after_this_request
-    def told(response: Response) -> Response:
+    def with_headers(response: Response) -> Response:
         for name, value in denial.headers:
             response.headers.setdefault(name, value)
         return response
@@ -125,11 +128,11 @@ def _refused(denial: Denial) -> Any:
     return denial.answer
 
 
-def _answer_with(verdict: Verdict, flight: InFlight | None, route: Route) -> None:
+def _answer_with(verdict: Verdict, flight: InFlight | None, route: Route, limits: Told) -> None:
     @after_this_request
     def settled(response: Response) -> Response:
-        for name, value in verdict.headers:
-            response.headers[name] = value
+        if limits.claim(verdict.headers, response.headers.items()):
+            response.headers.update(verdict.headers)
         if flight is not None:
             is_kept = route.hooks.is_kept(response, response.status_code)
             _end_with(response, functools.partial(flight.end, is_kept=is_kept))

@@ -14,6 +14,7 @@ from ._routes.asgi import UNANSWERED, Outcome
 from ._routes.deciding import Denial, blocking
 from ._routes.hooks import Count, Hooks
 from ._routes.matching import MatchedRequest, Matching, user_named
+from ._told import Told, denied, told
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -84,10 +85,12 @@ class RateLimitMiddleware:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         verdict = blocking(self._matching.steps(environ, lambda: self._limiter, lambda: self._described(environ)))
         if verdict.denial is not None:
+            denied(environ)
             return _refuse(verdict.denial, environ, start_response)
         if verdict.decision is not None:
             environ["sluicegate.decision"] = verdict.decision
-        start_response = _with_headers(start_response, verdict.headers) if verdict.headers else start_response
+        if verdict.headers:
+            start_response = _with_headers(start_response, verdict.headers, told(environ))
         held = verdict.held
         if held is None:
             return self._app(environ, start_response)
@@ -123,7 +126,7 @@ def _refuse(denial: Denial, environ: WSGIEnvironment, start_response: StartRespo
     """Answers in place of the application; what the application answers with itself gets the headers that it lacks."""
     if denial.answer is not None:
         answer: WSGIApplication = denial.answer
-        return answer(environ, _with_headers(start_response, denial.headers, is_own=True))
+        return answer(environ, _with_lacking(start_response, denial.headers))
     problem = denial.reply
     start_response(f"{problem.status} {problem.title}", fields(problem))
     return [] if environ["REQUEST_METHOD"] == "HEAD" else [problem.body]
@@ -187,10 +190,20 @@ def _is_header(name: str) -> bool:
     return name.startswith("HTTP_") or name in ("CONTENT_TYPE", "CONTENT_LENGTH")
 
 
-def _with_headers(start_response: StartResponse, added: Headers, *, is_own: bool = False) -> StartResponse:
-    """Adds headers to the answer in place of the application's, or, where that is its own about the denial, beside them."""
+def _with_headers(start_response: StartResponse, added: Headers, limits: Told) -> StartResponse:
+    """Adds headers to the answer in place of the application's, unless it has those of a limit further in."""
 
     def start_with_headers(status: str, headers: Headers, *exc_info: Any) -> Callable[[bytes], object]:
-        return start_response(status, merged(added, headers) if is_own else merged(headers, added), *exc_info)
+        headers = merged(headers, added) if limits.claim(added, headers) else headers
+        return start_response(status, headers, *exc_info)
+
+    return start_with_headers
+
+
+def _with_lacking(start_response: StartResponse, added: Headers) -> StartResponse:
+    """Adds those headers to the application's own answer to a denial that it lacks."""
+
+    def start_with_headers(status: str, headers: Headers, *exc_info: Any) -> Callable[[bytes], object]:
+        return start_response(status, merged(added, headers), *exc_info)
 
     return start_with_headers

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._inflight import AsyncInFlight
 from .._middleware import Headers, fields, merged
+from .._told import Told, told
 from .deciding import Denial
 
 # What begins an answer to gRPC: all else that is said to its clients ends it.
@@ -40,6 +41,13 @@ def outcome_of(message: Any) -> Outcome:
 def encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
     """Headers as servers take them."""
     return [(name.lower().encode(), value.encode()) for name, value in headers]
+
+
+def with_headers_of(message: Any, added: Headers, limits: Told) -> Any:
+    """A message that begins an answer, with headers in place of the application's, unless it has those of a limit further in."""
+    sent = message.get("headers") or ()
+    decoded = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in sent)
+    return {**message, "headers": merged(sent, encoded(added))} if limits.claim(added, decoded) else message
 
 
 class Reply:
@@ -93,7 +101,7 @@ class RouteMiddleware:
         if scope["type"] not in ("http", "websocket") or _KEY in scope:
             await self._app(scope, receive, send)
             return
-        answer = _Answer(send)
+        answer = _Answer(send, told(scope))
         scope[_KEY] = answer.settlements
         try:
             await self._app(scope, receive, answer.send)
@@ -105,17 +113,18 @@ class RouteMiddleware:
 
 
 class _Answer:
-    def __init__(self, send: Any) -> None:
+    def __init__(self, send: Any, limits: Told) -> None:
         self.settlements: list[Settlement] = []
         self._send = send
+        self._limits = limits
         self._start: Any = None
 
     async def send(self, message: Any) -> None:
         if message["type"] in ("http.response.start", "websocket.accept"):
-            sent = message.get("headers") or ()
             self._start = message
-            added = encoded([header for each in self.settlements for header in each.headers])
-            message = {**message, "headers": merged(sent, added)}
+            # The innermost has decided last.
+            added = next((each.headers for each in reversed(self.settlements) if each.headers), None)
+            message = message if added is None else with_headers_of(message, added, self._limits)
         elif message["type"] == "http.response.body" and not message.get("more_body", False):
             # Before the byte is sent: the client's next request is to find what is given back.
             self.end()

@@ -8,6 +8,8 @@ from typing import Any
 from django.http import HttpResponse  # type: ignore[import-untyped]
 from django.http.response import HttpResponseBase  # type: ignore[import-untyped]
 
+from .._middleware import Headers
+from .._told import Told, denied, told
 from .deciding import Denial
 from .request import RouteRequest
 
@@ -34,8 +36,34 @@ def signed_in(request: Any) -> Any:
     return user.pk if user is not None and user.is_authenticated else None
 
 
-def refused(denial: Denial) -> HttpResponseBase:
+def _place(request: Any) -> Any:
+    """What servers, middleware and the site share of a request."""
+    if hasattr(request, "environ"):
+        return request.environ
+    # Where there is no server, as in a test of one view, there is neither.
+    return getattr(request, "scope", request.META)
+
+
+def told_of(request: Any) -> Told:
+    """What limits of a request have told its client."""
+    return told(_place(request))
+
+
+def note_denial(request: Any) -> None:
+    """Notes a denial for the limits further out."""
+    denied(_place(request))
+
+
+def add_headers(response: HttpResponseBase, headers: Headers, limits: Told) -> None:
+    """Adds headers in place of the site's, unless the response has those of a limit further in."""
+    if limits.claim(headers, response.items()):
+        for name, value in headers:
+            response.headers[name] = value
+
+
+def refused(request: Any, denial: Denial) -> HttpResponseBase:
     """The answer to a request that is denied: the application's own, or ours."""
+    note_denial(request)
     response: HttpResponseBase = denial.answer or HttpResponse(
         denial.reply.body, status=denial.reply.status, content_type=denial.content_type
     )
