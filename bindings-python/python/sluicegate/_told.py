@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable
 from typing import Any
 
 _KEY = "sluicegate.told"
@@ -19,8 +19,9 @@ class Told:
         self.is_denied = False
 
     def claim(self, headers: Iterable[tuple[str, str]], sent: Iterable[tuple[str, str]]) -> bool:
-        """Whether an answer, which has `sent` so far, gets these headers: a limit further in has told nothing."""
-        if self.is_denied or self._fields and any((name.lower(), value) in self._fields for name, value in sent):
+        """Whether an answer, which has `sent` so far, gets these headers: it is for one client, and no limit further in told it."""
+        lowered = [(name.lower(), value) for name, value in sent]
+        if self.is_denied or not self._fields.isdisjoint(lowered) or _is_for_all(lowered):
             return False
         self.note(headers)
         return True
@@ -30,15 +31,29 @@ class Told:
         self._fields.update((name.lower(), value) for name, value in headers)
 
 
-def told(place: MutableMapping[str, Any]) -> Told:
-    """That of a request, which is kept in its scope, its environ or the like."""
+def _is_for_all(headers: Iterable[tuple[str, str]]) -> bool:
+    """Whether a cache that clients share may send an answer to other clients, by its headers with names in small letters."""
+    stated = ",".join(value for name, value in headers if name == "cache-control")
+    directives = [directive.strip().lower() for directive in stated.split(",")]
+    if any(directive.startswith(("private", "no-store", "no-cache")) for directive in directives):
+        return False
+    return any(directive == "public" or _lasts(directive) for directive in directives)
+
+
+def _lasts(directive: str) -> bool:
+    name, _, seconds = directive.partition("=")
+    return name in ("max-age", "s-maxage") and seconds.strip('" 0') != ""
+
+
+def told(place: Any) -> Told:
+    """That of a request, which is kept in its scope, its environ or another mapping."""
     found: Told | None = place.get(_KEY)
     if found is None:
         found = place[_KEY] = Told()
     return found
 
 
-def denied(place: MutableMapping[str, Any]) -> None:
+def denied(place: Any) -> None:
     """Notes a denial for the limits further out, if there are any."""
     found: Told | None = place.get(_KEY)
     if found is not None:
