@@ -36,7 +36,7 @@ impl<'a> Process<'a> {
 
     /// Reads it once more. After a read that failed, the next interval begins with the last one that did not.
     pub(super) fn read(&mut self) {
-        let read = get(self.target, Instant::now() + TIMEOUT);
+        let read = get(self.target, TIMEOUT);
         let counts = read.and_then(|text| {
             Counts::read(&text).ok_or_else(|| "no metric there begins with sluicegate_".to_owned())
         });
