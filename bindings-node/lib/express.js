@@ -12,6 +12,7 @@
  * @typedef {import('./types.js').RateLimitOptions<Request>} RateLimitOptions
  */
 
+const { keepFromCaches } = require('./caches.js');
 const { setFields } = require('./grpc.js');
 const { judgeBy } = require('./middleware.js');
 const { untyped } = require('./policy.js');
@@ -46,7 +47,10 @@ function rateLimit(limiter, options) {
     } catch (error) {
       return next(error);
     }
-    if (ruling.status === undefined) return next();
+    if (ruling.status === undefined) {
+      keepFromCaches(response, ruling.headers);
+      return next();
+    }
     response.statusCode = ruling.status;
     response.end(ruling.body);
   };
@@ -109,7 +113,10 @@ async function limitedBy(route, asked, response, next) {
   else if (isAnswered) {
     response.statusCode = status;
     response.end(body);
-  } else holdFor(route, ruling.held, request, response);
+  } else {
+    keepFromCaches(response, headers);
+    holdFor(route, ruling.held, request, response);
+  }
   return isAnswered;
 }
 

@@ -33,6 +33,7 @@
  *   & { plugin: FastifyPluginAsync }} FastifyRouteLimits
  */
 
+const { keepFromCaches } = require('./caches.js');
 const { RateLimited, rateLimited } = require('./denial.js');
 const { isGrpc, setFields } = require('./grpc.js');
 const { judgeBy } = require('./middleware.js');
@@ -64,7 +65,7 @@ const rateLimit = async (fastify, { limiter, ...options }) => {
     // `rewriteUrl` changes what is routed by.
     const ruling = await judge(request, raw, reply.raw, { judged: reply, target, otherTargets: [raw.url ?? target], ignoreCase }, report);
     setFields(ruling.headers, reply.raw, (name, value) => reply.header(name, value));
-    if (ruling.status === undefined) return;
+    if (ruling.status === undefined) return keepFromCaches(reply.raw, ruling.headers);
     const payload = ruling.answer ? await ruling.answer(reply.code(ruling.status)) : ruling.body;
     if (payload !== undefined) reply.code(ruling.answer ? reply.statusCode : ruling.status).send(payload);
     return reply;
@@ -156,6 +157,7 @@ async function isAnswered(route, asked, reply) {
   if (isGrpc(ruling)) return refusedByStatus(ruling, reply);
   reply.headers(untyped(headers));
   if (status === undefined) {
+    keepFromCaches(reply.raw, headers);
     holdFor(route, held, request.raw, reply.raw, reply, report);
     return false;
   }

@@ -4,6 +4,7 @@
 /** @import { Decision } from './index.js' */
 /** @import { LimiterOf, RouteDefaults, RouteLimitOptions, Stated } from './types.js' */
 
+const { isForAll } = require('./caches.js');
 const { setFields } = require('./grpc.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
@@ -31,6 +32,7 @@ function routeLimits(limiter, defaults) {
       if (decision !== undefined) context.set('rateLimit', decision);
       if (status !== undefined) return refused(route, asked, { status, headers, body, decision });
       await served(route, held, context, next);
+      if (isForAll(context.res.headers.get('cache-control'))) return;
       // Those of a limit further in, which has answered already, stay.
       for (const [name, value] of Object.entries(headers)) if (!context.res.headers.has(name)) context.header(name, value);
     };

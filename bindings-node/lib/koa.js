@@ -3,6 +3,7 @@
 /** @import { Decision } from './index.js' */
 /** @import { KoaContext, LimiterOf, RouteDefaults, RouteLimitOptions, Stated } from './types.js' */
 
+const { keepFromCaches } = require('./caches.js');
 const { isGrpc, setFields } = require('./grpc.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
@@ -32,6 +33,7 @@ function routeLimits(limiter, defaults) {
       if (decision !== undefined) Object.assign(context.state, { rateLimit: decision, reservation: held });
       if (!isGrpc({ headers })) context.set(untyped(headers));
       if (status === undefined) {
+        keepFromCaches(context.res, headers);
         holdFor(route, held, context.req, context.res, context);
         return next();
       }

@@ -41,6 +41,7 @@
  */
 
 const { HttpException, Inject, Injectable, Module, SetMetadata, StreamableFile, UseGuards, applyDecorators } = require('@nestjs/common');
+const { keepFromCaches } = require('./caches.js');
 const { isGrpc } = require('./grpc.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
@@ -144,12 +145,13 @@ Injectable()(RateLimitGuard);
 Inject(SHARED)(RateLimitGuard, undefined, 0);
 
 async function decide(route, context) {
-  const { asked, request, raw, response, setHeader, denied } = contextOf(context);
+  const { asked, request, raw, response, carried, setHeader, denied } = contextOf(context);
   const ruling = await route.decide(asked);
   const { status, headers, decision, held } = ruling;
   for (const [name, value] of Object.entries(untyped(headers))) setHeader(name, value);
   if (decision !== undefined && typeof request === 'object') Object.assign(request, { rateLimit: decision, reservation: held });
   if (status !== undefined) throw await refusal(route, asked, decision, () => denied(rateLimitException(status, problemOf(ruling), decision)));
+  keepFromCaches(carried, headers);
   if (held === undefined) return;
   if (response === undefined) {
     await held.release();

@@ -35,6 +35,7 @@
 
 const { TRPCError } = require('@trpc/server');
 const { getHTTPStatusCodeFromError } = require('@trpc/server/http');
+const { keepFromCaches } = require('./caches.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
 
@@ -69,6 +70,7 @@ function routeLimits(limiter, defaults) {
       const { status, headers, body, decision, held } = await route.decide(asked);
       setHeaders(call.ctx, untyped(headers));
       if (status !== undefined) throw await refusal(route, asked, { status, body, decision });
+      keepFromCaches(call.ctx?.res, headers);
       const ctx = { rateLimit: decision, reservation: held };
       return held === undefined ? next({ ctx }) : charged(route, held, () => next({ ctx }));
     };

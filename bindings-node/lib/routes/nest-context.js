@@ -24,6 +24,8 @@ function ofHttp(context, request, response, template = request.routeOptions?.url
     request,
     raw,
     response: response?.raw ?? response,
+    // The answer that has headers, though it may be that of many fields.
+    carried: response?.raw ?? response,
     setHeader: (name, value) => (response?.raw ? response.header(name, value) : response?.setHeader?.(name, value)),
     denied: (error) => error,
   };

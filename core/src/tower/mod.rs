@@ -64,6 +64,7 @@
 //! `400 Bad Request`.
 
 mod body;
+mod caches;
 mod common;
 mod count;
 mod flight;

@@ -13,6 +13,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::body::ResponseBody;
+use super::caches;
 use super::common::{Common, OnError};
 use super::flight::Flight;
 use super::layer::RateLimitLayer;
@@ -126,9 +127,10 @@ where
 #[derive(Clone)]
 struct Told;
 
-/// Adds the headers of a decision in place of the application's. Those of a limit further in, which may have denied, stay.
+/// Adds the headers of a decision in place of the application's. Those of a limit further in, which may have denied, stay, and what
+/// caches may send to others gets none.
 fn add_headers(head: &mut http::response::Parts, headers: &HeaderMap) {
-    if headers.is_empty() || head.extensions.insert(Told).is_some() {
+    if headers.is_empty() || head.extensions.insert(Told).is_some() || caches::is_for_all(&head.headers) {
         return;
     }
     for (name, value) in headers {
@@ -243,4 +245,25 @@ fn fields(headers: Vec<(&'static str, String)>) -> HeaderMap {
         Some((HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::try_from(value).ok()?))
     };
     headers.into_iter().filter_map(field).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Response;
+    use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
+
+    use super::add_headers;
+
+    #[test]
+    fn answers_for_all_get_no_headers_of_one_client() {
+        let limit = HeaderName::from_static("ratelimit");
+        let of_decision: HeaderMap = [(limit.clone(), HeaderValue::from_static("r=1"))].into_iter().collect();
+        for (cache, is_told) in [("public", false), ("private", true)] {
+            let response = Response::builder().header(CACHE_CONTROL, cache).body(()).expect("a response");
+            let mut head = response.into_parts().0;
+            add_headers(&mut head, &of_decision);
+            assert_eq!(head.headers.contains_key(&limit), is_told, "{cache}");
+            assert_eq!(head.headers[CACHE_CONTROL], cache);
+        }
+    }
 }

@@ -1,0 +1,64 @@
+'use strict';
+
+// Answers that a cache may send to other clients have no headers of one client's limit.
+
+/** The names of such headers, in small letters, at a response that may have them. */
+const NAMES = Symbol('sluicegate.limitHeaders');
+
+const FOR_ONE = ['private', 'no-store', 'no-cache'];
+
+/**
+ * Whether a cache that clients share may send an answer to other clients.
+ *
+ * @param {unknown} cacheControl The header of the answer, as Node has it.
+ */
+function isForAll(cacheControl) {
+  if (cacheControl === undefined || cacheControl === null) return false;
+  const directives = String(cacheControl).toLowerCase().split(',').map((directive) => directive.trim());
+  if (directives.some((directive) => FOR_ONE.some((name) => directive.startsWith(name)))) return false;
+  return directives.some((directive) => directive === 'public' || /^(s-maxage|max-age)="?0*[1-9]/.test(directive));
+}
+
+/**
+ * Takes the headers of a limit off an answer that turns out to be for all when it begins: the application says so later.
+ *
+ * @param {any} response Node's, of HTTP/1.1 or HTTP/2; `undefined` where it is not known.
+ * @param {Record<string, string>} headers
+ */
+function keepFromCaches(response, headers) {
+  if (typeof response?.writeHead !== 'function') return;
+  const names = Object.keys(headers);
+  if (names.length === 0) return;
+  const isWatched = response[NAMES] !== undefined;
+  const known = (response[NAMES] ??= new Set());
+  for (const name of names) known.add(name.toLowerCase());
+  if (!isWatched) watch(response, known);
+}
+
+function watch(response, known) {
+  const { writeHead } = response;
+  response.writeHead = function writeHeadForAll(...given) {
+    const last = given.length - 1;
+    const fields = typeof given[last] === 'object' && given[last] !== null ? fieldsOf(given[last]) : undefined;
+    const stated = fields?.filter(([name]) => name === 'cache-control').map(([, , value]) => value);
+    if (isForAll(stated?.length ? stated.join() : this.getHeader('cache-control'))) {
+      for (const name of known) this.removeHeader(name);
+      if (fields) given[last] = without(known, fields, Array.isArray(given[last]));
+    }
+    return writeHead.apply(this, given);
+  };
+}
+
+/** Headers as `writeHead` takes them: each as its name in small letters, its name and its value. */
+function fieldsOf(headers) {
+  if (!Array.isArray(headers)) return Object.entries(headers).map(([name, value]) => [name.toLowerCase(), name, value]);
+  const flat = headers.flat();
+  return flat.flatMap((name, at) => (at % 2 === 0 ? [[String(name).toLowerCase(), name, flat[at + 1]]] : []));
+}
+
+function without(known, fields, isFlat) {
+  const left = fields.filter(([name]) => !known.has(name)).map(([, name, value]) => [name, value]);
+  return isFlat ? left.flat() : Object.fromEntries(left);
+}
+
+module.exports = { isForAll, keepFromCaches };
