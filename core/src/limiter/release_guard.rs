@@ -17,17 +17,24 @@ pub(super) struct ReleaseGuard<'a, D: Driver> {
     catalog: &'a Catalog,
     ticket: &'a Ticket,
     is_heard: bool,
+    /// Whether those who wait for room may find some now.
+    frees: bool,
 }
 
 impl<'a, D: Driver> ReleaseGuard<'a, D> {
     pub(super) fn new(calls: ServerCalls<'a, D>, catalog: &'a Catalog, ticket: &'a Ticket) -> Self {
-        Self { calls, catalog, ticket, is_heard: false }
+        Self { calls, catalog, ticket, is_heard: false, frees: true }
     }
 
     /// The result of the call, of which somebody learns unless an answer was lost.
     pub(super) fn heard<T>(mut self, result: Result<T>) -> Result<T> {
         self.is_heard = !result.as_ref().is_err_and(Error::is_maybe_done);
         result
+    }
+
+    /// No server has decided: what one may hold all the same is released, which is no reason to ask again at once.
+    pub(super) fn undecided(mut self) {
+        self.frees = false;
     }
 }
 
@@ -43,7 +50,9 @@ impl<D: Driver> Drop for ReleaseGuard<'_, D> {
                 self.calls.servers.at(release.region()).send_detached(call);
                 release.feed(Ok(Value::Int(0)));
             }
-            self.calls.shared.freed_by(&plan, End::Release);
+            if self.frees {
+                self.calls.shared.freed_by(&plan, End::Release);
+            }
         }
     }
 }

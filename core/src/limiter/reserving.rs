@@ -192,8 +192,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         let guard = ReleaseGuard::new(self, catalog, &wanted.ticket);
         let found = self.decide(&wanted.plan, Op::Reserve, wanted.ticket.id, false).await;
         if found.as_ref().is_ok_and(|found| found.origin.source == Source::Fallback) {
-            // Nobody learns of what the server may hold all the same.
-            drop(guard);
+            guard.undecided();
             return Ok(wanted.made(found?, form));
         }
         let found = guard.heard(found)?;

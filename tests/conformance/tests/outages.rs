@@ -1,6 +1,7 @@
 //! What calls answer while no server can decide.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::thread;
 use std::time::Duration;
 
 use sluicegate::{AsyncRateLimiter, Check, CheckOptions, Decision, ErrorKind, RateLimiter, Rules, Source};
@@ -14,8 +15,12 @@ const RULES: &str = r#"[
     {"rule_id": "shuts", "rate": "10/hour", "fallback": "deny"},
     {"rule_id": "decides", "rate": "10/hour", "fallback": "local"},
     {"rule_id": "tiny", "rate": "2/hour", "fallback": "local"},
-    {"rule_id": "places", "algorithm": "concurrency", "limit": 4, "fallback": "local"}
+    {"rule_id": "places", "algorithm": "concurrency", "limit": 4, "fallback": "local"},
+    {"rule_id": "rooms", "algorithm": "concurrency", "limit": 4}
 ]"#;
+
+/// Long enough for a machine that does much else.
+const LONG: Duration = Duration::from_secs(60);
 
 /// Rule ids have no spaces.
 fn rules() -> Rules {
@@ -187,4 +192,34 @@ fn a_wait_is_decided_by_the_fallback() {
     let limiter = limiter(redis.url(), "local", 1);
     assert!(limiter.wait("silent", "k", Duration::from_secs(1)).unwrap().allowed);
     assert!(!limiter.wait("shuts", "k", Duration::from_millis(50)).unwrap().allowed);
+}
+
+#[test]
+fn a_wait_tries_as_often_as_the_server_is_probed_and_ends_when_it_is_back() {
+    let redis = stopped();
+    let limiter = limiter(redis.url(), "deny", 1);
+    let decided = || {
+        let metrics = limiter.metrics();
+        metrics
+            .rules
+            .values()
+            .map(|rule| rule.decisions.get("fallback").map_or(0, |counts| counts.denied))
+            .sum::<u64>()
+    };
+    let second = Duration::from_secs(1);
+    assert!(!limiter.wait("silent", "k", second).unwrap().allowed);
+    assert!(!limiter.reserve_within("rooms", "k", CheckOptions::new(), second).unwrap().allowed);
+    assert!(decided() <= 2 * 11, "{}", decided());
+    thread::scope(|scope| {
+        let waits = [
+            scope.spawn(|| limiter.wait("silent", "k", LONG).unwrap().source),
+            scope.spawn(|| limiter.reserve_within("rooms", "k", CheckOptions::new(), LONG).unwrap().source),
+        ];
+        let before = decided();
+        while decided() < before + 4 {
+            thread::sleep(Duration::from_millis(5));
+        }
+        redis.resume().unwrap();
+        assert!(waits.into_iter().all(|wait| wait.join().unwrap() == Source::Server));
+    });
 }
