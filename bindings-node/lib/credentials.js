@@ -5,6 +5,9 @@
 const { wrongType } = require('./arguments.js');
 const { NativeCredentials } = require('./native.js');
 
+// More than this of a name is not repeated in a message.
+const SHOWN_CHARS = 64;
+
 /**
  * A password, or a user and a password.
  *
@@ -63,11 +66,16 @@ function parts(given) {
 /** @param {unknown} error */
 function kindOf(error) {
   try {
-    return error instanceof Error ? String(error.name) : typeof error;
+    return error instanceof Error ? shortened(String(error.name)) : typeof error;
   } catch {
     // Its name cannot be read.
     return 'Error';
   }
+}
+
+/** @param {string} name */
+function shortened(name) {
+  return name.length > SHOWN_CHARS ? `${name.slice(0, SHOWN_CHARS - 1)}…` : name;
 }
 
 module.exports = { credentials };

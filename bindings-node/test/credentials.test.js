@@ -67,6 +67,7 @@ test('what gives none is an error without secrets', async () => {
     [() => ({ get password() { throw new RangeError('token-of-somebody'); } }), '`credentials` threw RangeError'],
     [() => { throw Object.defineProperty(new Error(), 'name', { get: () => { throw new Error('token'); } }); }, '`credentials` threw Error'],
     [() => { throw Object.assign(new Error(), { name: Symbol('a name') }); }, '`credentials` threw Symbol(a name)'],
+    [() => { throw Object.assign(new Error(), { name: 'n'.repeat(1e6) }); }, `threw ${'n'.repeat(63)}…`],
     [() => undefined, wrong],
     [() => ({ user: 1, password: 'x' }), wrong],
     [() => 5, wrong],

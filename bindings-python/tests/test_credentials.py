@@ -117,6 +117,7 @@ class _Unreadable(tuple[str, ...]):
         (lambda: "\udcff", "`credentials` raised UnicodeEncodeError"),
         (lambda: _Unreadable(("user", "token")), "`credentials` raised ValueError"),
         (lambda: _Kind(), "`credentials` must return a password, or a tuple of user and password, not _Kind"),
+        (lambda: type("K" * 1000, (), {})(), "not " + "K" * 63 + "…"),
         (lambda: ("only",), "`credentials` must return a password, or a tuple of user and password, not tuple"),
         (lambda: ("user", b"bytes"), "`credentials` must return a password, or a tuple of user and password, not tuple"),
     ],
@@ -155,6 +156,27 @@ except SluicegateError as error:
 """
     ended = subprocess.run([sys.executable, "-c", program, redis_url], capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "`credentials` took too long\n", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on memory")
+def test_without_a_thread_the_error_says_so(redis_url: str) -> None:
+    program = """if True:
+        import resource, sys, threading
+        from sluicegate import ConnectionFailedError, RateLimiter
+
+        limiter = RateLimiter(sys.argv[1], rules=[{"rule_id": "ten", "rate": "10/d"}], credentials=lambda: "secret")
+        # No thread of Python has room for its stack.
+        threading.stack_size(1 << 33)
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32))
+        try:
+            limiter.check("ten", "k")
+        except ConnectionFailedError as error:
+            print(error)
+    """
+    done = subprocess.run([sys.executable, "-c", program, redis_url], capture_output=True, text=True, timeout=60)
+    words = "no thread can be started to call `credentials` (raise the limit on threads)"
+    assert done.stdout.rstrip().endswith(words)
+    assert done.stderr == ""
 
 
 def test_a_limiter_can_be_closed_while_it_asks(redis_url: str) -> None:

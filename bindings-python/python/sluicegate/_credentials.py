@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 __all__ = ["on_loop", "starter"]
 
+# More than this of a name is not repeated in a message.
+_SHOWN_CHARS = 64
+
 if TYPE_CHECKING:
     _Given: TypeAlias = str | tuple[str | None, str]
     # What `credentials` of asyncio may be.
@@ -26,7 +29,11 @@ def starter(function: Callable[[], object]) -> Callable[[_Reply], None]:
 
     def start(reply: _Reply) -> None:
         # The program may end while it is at work.
-        threading.Thread(target=_ask, args=(function, reply), name="sluicegate-credentials", daemon=True).start()
+        thread = threading.Thread(target=_ask, args=(function, reply), name="sluicegate-credentials", daemon=True)
+        try:
+            thread.start()
+        except (RuntimeError, MemoryError):
+            reply.refuse("no thread can be started to call `credentials` (raise the limit on threads)")
 
     return start
 
@@ -54,7 +61,8 @@ def _answer(answer: object, reply: _Reply) -> None:
 
 def _name(thing: object) -> str:
     # A metaclass may have a property of that name, which may raise.
-    return str(type.__dict__["__name__"].__get__(type(thing)))
+    name = str(type.__dict__["__name__"].__get__(type(thing)))
+    return name if len(name) <= _SHOWN_CHARS else name[: _SHOWN_CHARS - 1] + "…"
 
 
 def on_loop(function: _AsyncCredentials | None) -> Callable[[], _Given] | None:
