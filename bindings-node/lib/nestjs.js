@@ -90,7 +90,8 @@ class RateLimitException extends HttpException {
  * those stated below it run before, as decorators are applied from below: `@RateLimit(...)` above `@UseGuards(AuthGuard)`.
  *
  * A request that is denied throws `RateLimitException`, which exception filters may answer, or what `onDenied(request, context, decision)`
- * throws or returns. The decision is `request.rateLimit`. It is for HTTP, GraphQL and messages of WebSockets.
+ * throws or returns. The decision is `request.rateLimit`. It is for HTTP, GraphQL, messages of WebSockets and microservices, whose
+ * clients get an `RpcException`: of gRPC with the code `RESOURCE_EXHAUSTED`.
  *
  * @template [Request=NestRequest]
  * @param {Stated} limits
@@ -150,7 +151,7 @@ async function decide(route, context) {
   const { status, headers, decision, held } = ruling;
   for (const [name, value] of Object.entries(untyped(headers))) setHeader(name, value);
   if (decision !== undefined && typeof request === 'object') Object.assign(request, { rateLimit: decision, reservation: held });
-  if (status !== undefined) throw await refusal(route, asked, decision, () => denied(rateLimitException(status, problemOf(ruling), decision)));
+  if (status !== undefined) throw await refusal(route, asked, decision, () => denied(rateLimitException(status, problemOf(ruling), decision), ruling));
   keepFromCaches(carried, headers);
   if (held === undefined) return;
   if (response === undefined) {

@@ -30,7 +30,8 @@ export type RateLimitModuleOptions<Request> = {
  * those stated below it run before, as decorators are applied from below: `@RateLimit(...)` above `@UseGuards(AuthGuard)`.
  *
  * A request that is denied throws `RateLimitException`, which exception filters may answer, or what `onDenied(request, context, decision)`
- * throws or returns. The decision is `request.rateLimit`. It is for HTTP, GraphQL and messages of WebSockets.
+ * throws or returns. The decision is `request.rateLimit`. It is for HTTP, GraphQL, messages of WebSockets and microservices, whose
+ * clients get an `RpcException`: of gRPC with the code `RESOURCE_EXHAUSTED`.
  *
  * @template [Request=NestRequest]
  * @param {Stated} limits

@@ -2,16 +2,20 @@
 
 // What Nest tells of a request, whatever carries it.
 
+const { callOf, errorOf, isCall } = require('./nest-grpc.js');
 const { routeRequest } = require('./node.js');
 
 /**
  * A request as routes know it, the object that handlers see, what carries it where that is HTTP, and how a header is set and
  * a denial is thrown.
+ *
+ * @returns {any}
  */
 function contextOf(context) {
   const kind = context.getType();
   if (kind === 'http') return ofHttp(context, context.switchToHttp().getRequest(), context.switchToHttp().getResponse());
   if (kind === 'graphql') return ofGraphql(context);
+  if (kind === 'rpc') return ofRpc(context);
   return ofMessage(context, kind);
 }
 
@@ -40,6 +44,20 @@ function ofGraphql(context) {
   const known = ofHttp(context, request, carrier.res ?? carrier.reply, template);
   // The answer to one field is not the end of the response.
   return { ...known, response: undefined };
+}
+
+/** A message of a microservice. What filters do not know, its client is not told: an exception has to be of their type. */
+function ofRpc(context) {
+  const known = ofMessage(context, 'rpc');
+  const [, metadata, call] = context.getArgs();
+  const isOfGrpc = isCall(metadata, call);
+  const denied = (error, ruling) => asRpcException(error, isOfGrpc ? errorOf(metadata, ruling) : error.getResponse());
+  return { ...known, asked: isOfGrpc ? { ...known.asked, ...callOf(metadata, call) } : known.asked, denied };
+}
+
+function asRpcException(error, told) {
+  const { RpcException } = require('@nestjs/microservices');
+  return Object.assign(new RpcException(told), { decision: error.decision });
 }
 
 function ofMessage(context, kind, client = context.getArgByIndex(0), template = `${kind}:${nameOf(context)}`) {
