@@ -50,6 +50,7 @@ mod algorithm;
 #[doc(hidden)]
 #[cfg(feature = "bridge")]
 pub mod bridge;
+mod callers;
 mod catalog;
 mod cells;
 mod decision;

@@ -13,6 +13,8 @@ pub(crate) struct Script {
     sha: String,
     /// Does for each of several keys what this one does for one, with the same arguments.
     pub(crate) each: Option<Box<Script>>,
+    /// Does for several callers of each of several keys what this one does for one caller of one.
+    pub(crate) up_to: Option<Box<Script>>,
     /// The same for calls with a request id, made when it is first needed.
     repeatable: OnceBox<Script>,
 }
@@ -20,21 +22,20 @@ pub(crate) struct Script {
 impl Script {
     pub(crate) fn new(text: String) -> Self {
         let sha = redis::Script::new(&text).get_hash().to_owned();
-        Self { text, sha, each: None, repeatable: OnceBox::new() }
+        Self { text, sha, each: None, up_to: None, repeatable: OnceBox::new() }
     }
 
     pub(crate) fn with_each(self, text: String) -> Self {
         Self { each: Some(Box::new(Self::new(text))), ..self }
     }
 
+    pub(crate) fn with_up_to(self, text: String) -> Self {
+        Self { up_to: Some(Box::new(Self::new(text))), ..self }
+    }
+
     /// The same for calls with a request id: what such a call has beside, it has as last key and arguments.
     fn repeatable(&self) -> &Self {
         self.repeatable.get_or_init(|| Box::new(Self::new(sluicegate_lua::repeatable(&self.text))))
-    }
-
-    /// The script that does this for so many keys.
-    pub(crate) fn for_keys(&self, count: usize) -> &Self {
-        self.each.as_deref().filter(|_| count > 1).unwrap_or(self)
     }
 
     /// Command and first argument for a server that knows the script from its first use.

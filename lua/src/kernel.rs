@@ -94,6 +94,8 @@ pub(crate) struct Fragments {
     pub(crate) keeps: &'static str,
     pub(crate) commit: &'static str,
     pub(crate) reply: &'static str,
+    /// Admits further callers of the same cost after the first, in the values that `load` left, for `commit` to write.
+    pub(crate) more: &'static str,
     pub(crate) refund: &'static str,
 }
 
@@ -129,6 +131,9 @@ pub(crate) const WRITTEN: &str = "call('SET', key, pack('<ddd', owed, now, count
 const WRITTEN_LASTING: &str =
     "call('SET', key, pack(lasts > 0 and '<dddd' or '<ddd', owed, now, counted, lasts)";
 
+/// `more` where counts are whole.
+const MORE_UNITS: &str = include_str!("driver/more_units.lua");
+
 pub(crate) const GCRA: Fragments = Fragments {
     helpers: "",
     numbers: "cost, full, unit",
@@ -136,6 +141,7 @@ pub(crate) const GCRA: Fragments = Fragments {
     keeps: "debt, kept, at, interval, unit",
     commit: include_str!("gcra/commit.lua"),
     reply: include_str!("gcra/reply.lua"),
+    more: include_str!("gcra/more.lua"),
     refund: include_str!("gcra/refund.lua"),
 };
 
@@ -147,6 +153,7 @@ const FIXED_WINDOW: Fragments = Fragments {
     keeps: "start, count, window, running",
     commit: include_str!("fixed_window/commit.lua"),
     reply: include_str!("fixed_window/reply.lua"),
+    more: MORE_UNITS,
     refund: include_str!("fixed_window/refund.lua"),
 };
 
@@ -157,6 +164,7 @@ const FIXED_WINDOW_CALENDAR: Fragments = Fragments {
     keeps: "window, start, ending, count, running",
     commit: include_str!("fixed_window/commit_calendar.lua"),
     reply: include_str!("fixed_window/reply_calendar.lua"),
+    more: MORE_UNITS,
     refund: include_str!("fixed_window/refund_calendar.lua"),
 };
 
@@ -167,6 +175,7 @@ const SLIDING_WINDOW: Fragments = Fragments {
     keeps: "start, previous, current, window, running",
     commit: include_str!("sliding_window/commit.lua"),
     reply: include_str!("sliding_window/reply.lua"),
+    more: include_str!("sliding_window/more.lua"),
     refund: include_str!("sliding_window/refund.lua"),
 };
 
@@ -181,6 +190,7 @@ const SLIDING_LOG_LIST: Fragments = Fragments {
         include_str!("sliding_log/undo_list.lua")
     ),
     reply: include_str!("sliding_log/reply.lua"),
+    more: MORE_UNITS,
     refund: concat!(include_str!("sliding_log/refund_list.lua"), include_str!("sliding_log/shorten.lua")),
 };
 
@@ -195,6 +205,7 @@ const SLIDING_LOG_SORTED_SET: Fragments = Fragments {
         include_str!("sliding_log/undo_sorted_set.lua")
     ),
     reply: include_str!("sliding_log/reply.lua"),
+    more: MORE_UNITS,
     refund: concat!(
         include_str!("sliding_log/refund_sorted_set.lua"),
         include_str!("sliding_log/shorten.lua")
@@ -208,6 +219,7 @@ const SLIDING_BUCKETS: Fragments = Fragments {
     keeps: "slot, current, past, first, tail, newest, pivot, resolution, window",
     commit: include_str!("sliding_buckets/commit.lua"),
     reply: include_str!("sliding_buckets/reply.lua"),
+    more: MORE_UNITS,
     refund: include_str!("sliding_buckets/refund.lua"),
 };
 
@@ -218,6 +230,7 @@ const DECAY: Fragments = Fragments {
     keeps: "slot, stored, kept, level, resolution, factor, slots_per_e",
     commit: include_str!("decay/commit.lua"),
     reply: include_str!("decay/reply.lua"),
+    more: include_str!("decay/more.lua"),
     refund: include_str!("decay/refund.lua"),
 };
 
@@ -229,6 +242,7 @@ const CONCURRENCY: Fragments = Fragments {
     keeps: "enough_at, last_at",
     commit: "",
     reply: include_str!("concurrency/reply.lua"),
+    more: "",
     refund: "",
 };
 

@@ -26,6 +26,9 @@ const CLOCK: &str = include_str!("clock.lua");
 const GRANT: &str = include_str!("driver/grant.lua");
 const DECIDE: &str = include_str!("driver/one.lua");
 const EACH: &str = include_str!("driver/each.lua");
+const UP_TO: &str = include_str!("driver/up_to.lua");
+const UP_TO_GRANT: &str = include_str!("driver/up_to_grant.lua");
+const UP_TO_MORE: &str = include_str!("driver/up_to_more.lua");
 const SEVERAL: &str = include_str!("driver/several.lua");
 const REFUND: &str = include_str!("driver/refund.lua");
 const CHARGE_ONE: &str = include_str!("driver/charge_one.lua");
@@ -63,6 +66,27 @@ pub fn one(kernel: Kernel) -> String {
 pub fn each(kernel: Kernel) -> String {
     [&opening_of_one(ONE_HEADER, kernel), "local function decide(key)\n", &decision(kernel), "end\n", EACH]
         .concat()
+}
+
+/// The script that checks, or looks at, one limit of each of several keys for several callers: what as many calls of
+/// [`one`] with the same numbers would do, one after the other at one time and in one call.
+pub fn up_to(kernel: Kernel) -> String {
+    let Fragments { load, commit, reply, more, .. } = kernel.fragments();
+    let opening = opening_of_one(ONE_HEADER, kernel);
+    [
+        &opening,
+        "local function decide(key, units)\n",
+        load,
+        UP_TO_GRANT,
+        reply,
+        UP_TO_MORE,
+        more,
+        "end\n",
+        commit,
+        "end\nreturn answer, callers\nend\n",
+        UP_TO,
+    ]
+    .concat()
 }
 
 /// What precedes decisions about one limit, whose numbers are in `ARGV[1]`.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     Kernel, KernelSet, allotment, charge_one, charge_several, each, ending, forget, key_record, one, refund,
-    repeatable, several,
+    repeatable, several, up_to,
 };
 
 /// Every script that limits of these kernels need, each with a name that is unlike all others. `held`: also those for
@@ -20,6 +20,7 @@ pub fn scripts(kernels: KernelSet, held: bool, key_records: bool) -> Vec<(String
     for kernel in plain.iter() {
         add("check", kernel.name(), one(kernel));
         add("each", kernel.name(), each(kernel));
+        add("up_to", kernel.name(), up_to(kernel));
         add("charge", kernel.name(), charge_one(kernel));
         // Every other script becomes repeatable in the same way.
         add("repeatable_check", kernel.name(), repeatable(&one(kernel)));

@@ -17,10 +17,13 @@ fn folder() -> PathBuf {
 
 /// Every fragment is in what checks and what refunds one limit. The other drivers are shown once: for others the same
 /// pieces stand in the same places.
-const ONCE: [&str; 17] = [
+const ONCE: [&str; 20] = [
     "charge_gcra",
     "repeatable_check_gcra",
     "each_gcra",
+    "up_to_gcra",
+    "up_to_sliding_window",
+    "up_to_sliding_log_list",
     "lend_gcra",
     "allotment_spend",
     "allotment_deposit",

@@ -240,6 +240,21 @@ pub(super) fn charge<A: Algorithm>(algorithm: &A, state: &mut A::State, now: Mic
     algorithm.charge(state, now, algorithm.price(cost));
 }
 
+/// [`charge`] so many times. Not as one product: where a state has fractions, that may differ in the last digit.
+pub(super) fn charge_times<A: Algorithm>(
+    algorithm: &A,
+    state: &mut A::State,
+    now: Micros,
+    cost: f64,
+    times: usize,
+) {
+    algorithm.advance(state, now);
+    let price = algorithm.price(cost);
+    for _ in 0..times {
+        algorithm.charge(state, now, price);
+    }
+}
+
 /// What to say of a state; `fits` is whether the cost was, or would be, admitted by this limit.
 #[inline(always)]
 fn figures<A: Algorithm>(algorithm: &A, state: &A::State, demand: Demand, fits: bool) -> Figures {

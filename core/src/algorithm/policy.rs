@@ -323,6 +323,13 @@ impl Policy {
         });
     }
 
+    /// Charges a cost so many times, one after the other.
+    pub(crate) fn charge_times(&self, state: &mut State, now: Micros, cost: f64, times: usize) {
+        dispatch!(self, state, (), |algorithm, inner| {
+            applying::charge_times(algorithm, inner, now, cost, times);
+        });
+    }
+
     /// How many units there is room for; below zero when overdrawn.
     #[inline]
     pub(crate) fn room(&self, state: &State, now: Micros) -> f64 {

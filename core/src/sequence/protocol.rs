@@ -8,6 +8,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::step::{Clocks, Step};
 use crate::algorithm::{Demand, Micros, Numbers, Policy, State, micros};
+use crate::callers;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{Charge, Op, Outcome, SmallList, gather};
 use crate::script::{Argument, Script, ScriptCall};
@@ -84,7 +85,10 @@ pub(super) type ScriptsOfSets = [OnceBox<Scripts<256>>; 256];
 
 fn one(kernel: Kernel) -> &'static Script {
     static SCRIPTS: Scripts<{ Kernel::ALL.len() }> = [const { OnceBox::new() }; _];
-    let script = || Script::new(sluicegate_lua::one(kernel)).with_each(sluicegate_lua::each(kernel));
+    let script = || {
+        let one = Script::new(sluicegate_lua::one(kernel));
+        one.with_each(sluicegate_lua::each(kernel)).with_up_to(sluicegate_lua::up_to(kernel))
+    };
     SCRIPTS[kernel as usize].get_or_init(|| Box::new(script()))
 }
 
@@ -170,6 +174,17 @@ fn micros_at_most(number: f64) -> Option<Micros> {
 }
 
 impl LimitReply {
+    /// The reply for the caller so far behind the first that this one is about: all before it were charged, or none was.
+    fn behind(mut self, place: usize, charge: &Charge<'_>, op: Op) -> Result<Self> {
+        if place > 0 && op == Op::Check && self.fits {
+            charge.policy.charge_times(&mut self.state, self.now, charge.cost, place);
+            if !charge.policy.may_have_charged(&self.state, charge.cost) {
+                return Err(unexpected("it charges more than can be counted"));
+            }
+        }
+        Ok(self)
+    }
+
     /// Whether the cost may be charged, as far as this limit and a block go.
     pub(super) fn has_room(&self) -> bool {
         self.fits && !matches!(self.key_record.blocked, Some((_, true)))
@@ -187,6 +202,11 @@ impl LimitReply {
 /// The server's time, where a reply says that it is in none of the windows of a calendar that the call named: then
 /// the script did nothing.
 pub(super) fn outside(reply: &Value) -> Option<Micros> {
+    let reply = match reply {
+        // To a caller behind the first.
+        Value::Array(parts) => parts.get(1)?,
+        reply => reply,
+    };
     let Value::BulkString(bytes) = reply else { return None };
     match bytes.as_chunks::<8>() {
         ([grant, now], []) if f64::from_le_bytes(*grant) == OUTSIDE => micros(f64::from_le_bytes(*now)),
@@ -213,12 +233,13 @@ pub(super) fn read(
         let numbers = doubles(reply).ok_or_else(no_numbers)?;
         read_one(charge, (op, is_recorded), &numbers, 0.0, KeyRecordReply::default())
     };
+    let (place, reply) = callers::place(reply);
     match (charges, reply) {
         (_, Value::Array(replies)) if replies.len() == charges.len() => {
             charges.iter().zip(&replies).map(|(charge, reply)| one(charge, reply)).collect()
         }
         ([charge], reply) if !matches!(reply, Value::Array(_)) => {
-            Ok(SmallList::from_buf([one(charge, &reply)?]))
+            Ok(SmallList::from_buf([one(charge, &reply)?.behind(place, charge, op)?]))
         }
         _ => Err(unexpected("it is about another number of limits")),
     }

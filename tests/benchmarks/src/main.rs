@@ -4,6 +4,7 @@
 //! both sides of a ratio. Tables go to standard output as Markdown.
 
 mod client;
+mod coalescing;
 mod denied;
 mod failover;
 mod holding;
@@ -69,6 +70,7 @@ fn run() -> Result<()> {
             Part::Silent => way::silent(&options)?,
             Part::Longest => longest::run(&options)?,
             Part::Regions => regions::run(&options)?,
+            Part::Coalescing => coalescing::run(&options)?,
             Part::Denied => denied::run(&options)?,
             Part::Failover => failover::run(&options)?,
             Part::Lab => traffic::run(&options)?,

@@ -8,7 +8,7 @@ use crate::Result;
 pub(crate) const USAGE: &str = "\
 usage: sluicegate-benchmarks [--quick] [--only ALGORITHM] [--baseline FOLDER] [PART ...]
 
-parts: server, memory, client, in-memory, matching, tls, cluster, silent, usage, longest, regions, denied, failover, lab; all of them if none is named
+parts: server, memory, client, in-memory, matching, tls, cluster, silent, usage, longest, regions, coalescing, denied, failover, lab; all of them if none is named
   --quick             a smoke run of seconds: everything runs, the figures mean nothing
   --only ALGORITHM    of server and memory only the rows that begin with this
   --baseline FOLDER   hand-written scripts to compare with, instead of this crate's own: return1.lua, gcra.lua,
@@ -28,12 +28,13 @@ pub(crate) enum Part {
     Usage,
     Longest,
     Regions,
+    Coalescing,
     Denied,
     Failover,
     Lab,
 }
 
-const PARTS: [(&str, Part); 14] = [
+const PARTS: [(&str, Part); 15] = [
     ("server", Part::Server),
     ("memory", Part::Memory),
     ("client", Part::Client),
@@ -45,6 +46,7 @@ const PARTS: [(&str, Part); 14] = [
     ("usage", Part::Usage),
     ("longest", Part::Longest),
     ("regions", Part::Regions),
+    ("coalescing", Part::Coalescing),
     ("denied", Part::Denied),
     ("failover", Part::Failover),
     ("lab", Part::Lab),

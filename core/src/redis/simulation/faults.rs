@@ -1,6 +1,7 @@
 //! What goes wrong in the simulated world.
 
 use super::plan::{Fault, MS, Setup, Time};
+use super::protocol::SCRIPT_COUNT;
 use super::servers::Migration;
 use super::world::{Event, World};
 
@@ -22,7 +23,7 @@ impl World {
             Fault::Down(server, length) => {
                 let server = self.target(server);
                 self.deployment.servers[server].down_until = now + length;
-                self.deployment.servers[server].scripts = [false; 4];
+                self.deployment.servers[server].scripts = [false; SCRIPT_COUNT];
                 for connection in self.live(Some(server)) {
                     self.cut(connection);
                     self.connections[connection].is_dead = true;
@@ -38,7 +39,7 @@ impl World {
             }
             Fault::ForgetScripts(server) => {
                 let server = self.target(server);
-                self.deployment.servers[server].scripts = [false; 4];
+                self.deployment.servers[server].scripts = [false; SCRIPT_COUNT];
             }
             Fault::Garbage => self.say(&["HTTP/1.1 400 Bad Request\r\n\r\n", "$x\r\n", "\0\0\0\0"], 1),
             Fault::Pushes if self.plan.resp3 => {

@@ -4,6 +4,7 @@ use ::redis::Value;
 
 use super::super::super::error::{Error, ErrorKind};
 use super::breaker::BreakerModel;
+use super::crowds::Crowds;
 use super::plan::{CallKind, PlannedCall, Scenario, Setup, TAGS, Time};
 use super::protocol::{Key, ServerCommand};
 
@@ -110,6 +111,7 @@ pub(super) struct Ledger {
     /// The server that Sentinels named to the driver as the primary, of `Setup::Sentinel`, and in which step.
     pub(super) known_primary: Option<(usize, u64)>,
     executions: u64,
+    pub(super) crowds: Crowds,
 }
 
 impl Ledger {
@@ -124,6 +126,7 @@ impl Ledger {
             breaker: BreakerModel::new(plan),
             known_primary: None,
             executions: 0,
+            crowds: Crowds::default(),
         };
         for planned in &plan.calls {
             ledger.add(*planned);
@@ -135,6 +138,9 @@ impl Ledger {
         let call = self.calls.len();
         self.named.resize((planned.family + 1).max(self.named.len()), [None; CallKind::ALL.len()]);
         self.named[planned.family][planned.kind as usize] = Some(call);
+        if planned.is_in_crowd {
+            self.crowds.add(call, planned);
+        }
         self.calls.push(CallRecord {
             planned,
             state: State::Planned,
@@ -175,24 +181,39 @@ impl Ledger {
         self.calls[call].is_abandoned = true;
     }
 
-    /// A server has executed a call.
-    pub(super) fn executed(&mut self, key: Key, kind: CallKind, charged: bool, is_stray: bool) {
+    /// A server has executed a call. Returns its number, if it is one of a crowd.
+    pub(super) fn executed(
+        &mut self,
+        key: Key,
+        kind: CallKind,
+        charged: bool,
+        is_stray: bool,
+    ) -> Option<usize> {
         let Some(id) = self.named(key, kind) else {
-            return self.violate(Invariant::Malformed, format!("nobody called {kind:?} for {}", key.name()));
+            self.violate(Invariant::Malformed, format!("nobody called {kind:?} for {}", key.name()));
+            return None;
         };
         self.executions += 1;
+        self.charged[key.tag] += u64::from(charged);
+        self.stray[key.tag] += u64::from(charged && is_stray);
+        if self.calls[id].planned.is_in_crowd {
+            return Some(self.executed_in_crowd(key, kind));
+        }
         if self.calls[id].executed > 0 {
             self.violate(Invariant::ChargedTwice, format!("call {id}"));
         }
         self.calls[id].executed = self.executions;
-        self.charged[key.tag] += u64::from(charged);
-        self.stray[key.tag] += u64::from(charged && is_stray);
+        None
     }
 
     /// A server has replied to a command; its reply ends at `end`.
     pub(super) fn replied(&mut self, connection: usize, end: usize, command: &ServerCommand, fate: Fate) {
         for (key, kind) in command.calls() {
             let Some(id) = self.named(key, kind) else { continue };
+            if self.calls[id].planned.is_in_crowd {
+                self.crowds.replied(key, kind, connection, (fate != Fate::Ended).then_some(end));
+                continue;
+            }
             let call = &mut self.calls[id];
             if let Some(attempt) = &mut call.attempt
                 && attempt.connection == connection
@@ -258,6 +279,10 @@ impl Ledger {
             _ => &[],
         };
         let admitted = match (planned.kind, parts) {
+            _ if planned.is_in_crowd => match self.answered_in_crowd(id, value) {
+                Some(admitted) => admitted,
+                None => return,
+            },
             (CallKind::Delete, _) if *value == Value::Int(1) => return,
             (kind, [Value::BulkString(name), Value::Int(number), Value::Int(admitted)])
                 if *name == key.name().into_bytes() && *number == kind as i64 =>
@@ -289,7 +314,9 @@ impl Ledger {
         }
         let is_moving = self.calls[id].attempt.is_some_and(|attempt| attempt.is_moving);
         let says_so = text.contains("is being moved");
-        if says_so && !is_moving || is_moving && text.starts_with("no server answered") {
+        if says_so && !is_moving && !planned.is_in_crowd
+            || is_moving && text.starts_with("no server answered")
+        {
             self.violate(Invariant::Moving, format!("call {id}: {text}"));
         }
         if plan.is_calm {
@@ -313,6 +340,9 @@ impl Ledger {
         }
         if plan.setup == Setup::One {
             self.check_order();
+        }
+        if plan.setup == Setup::One && plan.is_calm && plan.faults.is_empty() && !plan.minds_slots {
+            self.check_order_in_crowds();
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod breaker;
 mod client;
+mod crowds;
 mod discoverer;
 mod faults;
 mod ledger;
@@ -20,6 +21,7 @@ mod world;
 use std::thread;
 
 use run::{Violation, run, trace};
+use world::CROWDED;
 
 /// The histories of a usual test run: a few seconds without optimization.
 const FEW: u64 = 4000;
@@ -42,7 +44,18 @@ fn violations(first: u64, end: u64, stride: usize) -> Vec<Violation> {
 #[test]
 fn histories() {
     let first = given("SLUICEGATE_SIMULATION_SEED", 1);
-    let end = first + given("SLUICEGATE_SIMULATION_HISTORIES", FEW);
+    play(first, given("SLUICEGATE_SIMULATION_HISTORIES", FEW));
+}
+
+/// A quarter as many in which some calls are alike.
+#[test]
+fn histories_with_crowds() {
+    let first = CROWDED + given("SLUICEGATE_SIMULATION_SEED", 1) % CROWDED;
+    play(first, given("SLUICEGATE_SIMULATION_HISTORIES", FEW).div_ceil(4));
+}
+
+fn play(first: u64, histories: u64) {
+    let end = first + histories;
     let stride = thread::available_parallelism().map_or(1, usize::from);
     let mut found: Vec<Violation> = thread::scope(|scope| {
         let threads: Vec<_> =

@@ -53,6 +53,8 @@ pub(super) struct PlannedCall {
     pub(super) timeout: Time,
     /// When the caller stops to wait.
     pub(super) abandoned_at: Option<Time>,
+    /// Whether others are like it, which are not told apart: of one family and kind.
+    pub(super) is_in_crowd: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,7 +181,39 @@ impl Scenario {
                 let kind = CallKind::ALL[(first + place) % CallKind::ALL.len()];
                 let timeout = if random.percent(short) { random.within(1, 40) * MS } else { whole };
                 let abandoned_at = random.percent(abandons).then(|| at + random.below(timeout.min(span)));
-                self.calls.push(PlannedCall { at, kind, family, tag, timeout, abandoned_at });
+                let is_in_crowd = false;
+                self.calls.push(PlannedCall { at, kind, family, tag, timeout, abandoned_at, is_in_crowd });
+            }
+        }
+    }
+
+    /// Adds calls that are alike. Which of them a request carries out does not show: so nothing is said of the circuit
+    /// breaker.
+    pub(super) fn add_crowds(&mut self, random: &mut Random) {
+        self.breaker_failures = 0;
+        let whole = self.connect_timeout + self.response_timeout;
+        let (short, abandons) =
+            if self.is_calm { (0, 0) } else { random.one_of(&[(0, 0), (30, 0), (0, 30)]) };
+        let first = self.calls.iter().map(|call| call.family + 1).max().unwrap_or(0);
+        let span = self.calls.iter().map(|call| call.at + 1).max().unwrap_or(1);
+        self.limit = random.one_of(&[self.limit, 4 * self.limit]);
+        for family in first..first + random.within(1, 3) as usize {
+            let (tag, begin, spread) =
+                (random.index(TAGS), random.below(span), random.one_of(&[1, MS, span]));
+            let kind = random.one_of(&[CallKind::Check, CallKind::Check, CallKind::Peek]);
+            for _ in 0..random.within(2, 12) {
+                let at = begin + random.below(spread);
+                let timeout = if random.percent(short) { random.within(1, 40) * MS } else { whole };
+                let abandoned_at = random.percent(abandons).then(|| at + random.below(timeout.min(span)));
+                self.calls.push(PlannedCall {
+                    at,
+                    kind,
+                    family,
+                    tag,
+                    timeout,
+                    abandoned_at,
+                    is_in_crowd: true,
+                });
             }
         }
     }

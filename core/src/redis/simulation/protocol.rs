@@ -8,14 +8,21 @@ use crate::redis::wire::command::RedisCommand;
 use crate::script::{Script, ScriptCall};
 
 /// A script that calls of `CallKind::Check` and `Peek` share.
-static SHARED: LazyLock<&Script> =
-    LazyLock::new(|| eternal(Script::new("one".to_owned()).with_each("each".to_owned())));
+static SHARED: LazyLock<&Script> = LazyLock::new(|| {
+    let one = Script::new("one".to_owned());
+    eternal(one.with_each("each".to_owned()).with_up_to("up to".to_owned()))
+});
 static SINGLE: LazyLock<&Script> = LazyLock::new(|| eternal(Script::new("single".to_owned())));
 static PAIR: LazyLock<&Script> = LazyLock::new(|| eternal(Script::new("pair".to_owned())));
 
+pub(super) const SCRIPT_COUNT: usize = 5;
+
+/// The place of the script for several callers of each key.
+const UP_TO: usize = 4;
+
 /// Text and digest of each script; a server knows a script by its place here.
-static SCRIPTS: LazyLock<[(String, String); 4]> = LazyLock::new(|| {
-    ["one", "each", "single", "pair"]
+static SCRIPTS: LazyLock<[(String, String); SCRIPT_COUNT]> = LazyLock::new(|| {
+    ["one", "each", "single", "pair", "up to"]
         .map(|text| (text.to_owned(), redis::Script::new(text).get_hash().to_owned()))
 });
 
@@ -45,6 +52,8 @@ pub(super) enum ServerCommand {
         script: usize,
         whole: bool,
         keys: Vec<Key>,
+        /// For how many callers of each key.
+        callers: Vec<usize>,
     },
     Delete(Key),
     Ping,
@@ -62,12 +71,18 @@ pub(super) enum ServerCommand {
 impl ServerCommand {
     /// The calls that the command carries out.
     pub(super) fn calls(&self) -> impl Iterator<Item = (Key, CallKind)> + '_ {
-        let (keys, kind) = match self {
-            Self::Script { kind, keys, .. } => (keys.as_slice(), *kind),
-            Self::Delete(key) => (std::slice::from_ref(key), CallKind::Delete),
-            _ => (&[][..], CallKind::Peek),
+        let (keys, callers, kind) = match self {
+            Self::Script { kind, keys, callers, .. } => (keys.as_slice(), callers.as_slice(), *kind),
+            Self::Delete(key) => (std::slice::from_ref(key), &[1][..], CallKind::Delete),
+            _ => (&[][..], &[][..], CallKind::Peek),
         };
-        keys.iter().map(move |key| (*key, kind))
+        let times = keys.iter().zip(callers);
+        times.flat_map(move |(key, callers)| std::iter::repeat_n((*key, kind), *callers))
+    }
+
+    /// Whether it is a script whose reply is a list for each key.
+    pub(super) fn is_for_callers(&self) -> bool {
+        matches!(self, Self::Script { script: UP_TO, .. })
     }
 
     /// Whether it has two keys, of which the second is moved last.
@@ -101,7 +116,12 @@ impl ServerCommand {
     fn script(script: usize, whole: bool, count: &str, rest: &[&str]) -> Option<Self> {
         let (keys, args) = rest.split_at_checked(count.parse().ok()?)?;
         let mut keys: Vec<Key> = keys.iter().map(|key| Key::parse(key)).collect::<Option<_>>()?;
+        let mut callers = vec![1; keys.len()];
         let kind = match (script, keys.len(), args) {
+            (UP_TO, 1.., ["0" | "1", counts @ ..]) if counts.len() == keys.len() => {
+                callers = counts.iter().map(|count| count.parse().ok()).collect::<Option<_>>()?;
+                if args[0] == "1" { CallKind::Check } else { CallKind::Peek }
+            }
             (0, 1, ["1"]) | (1, 2.., ["1"]) => CallKind::Check,
             (0, 1, ["0"]) | (1, 2.., ["0"]) => CallKind::Peek,
             (2, 1, ["1"]) => CallKind::Single,
@@ -111,7 +131,7 @@ impl ServerCommand {
         if kind == CallKind::Pair {
             keys.pop();
         }
-        Some(Self::Script { kind, script, whole, keys })
+        Some(Self::Script { kind, script, whole, keys, callers })
     }
 }
 
@@ -151,6 +171,11 @@ pub(super) fn request(bytes: &[u8]) -> Result<Option<(ServerCommand, usize)>, ()
 pub(super) fn answer(key: Key, kind: CallKind, admitted: bool) -> String {
     let name = key.name();
     format!("*3\r\n${}\r\n{name}\r\n:{}\r\n:{}\r\n", name.len(), kind as usize, u8::from(admitted))
+}
+
+/// The same for one of a crowd: also how many were carried out before it.
+pub(super) fn numbered(key: Key, kind: CallKind, admitted: bool, number: usize) -> String {
+    bulk(&format!("{} {} {} {number}", key.name(), kind as usize, u8::from(admitted)))
 }
 
 pub(super) fn bulk(text: &str) -> String {

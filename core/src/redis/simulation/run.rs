@@ -135,8 +135,15 @@ impl History {
         let timeout = world.plan.connect_timeout + world.plan.response_timeout;
         // Of a key that no server minds.
         let family = 35 * (1 + world.plan.calls.len());
-        let planned =
-            PlannedCall { at: world.now, kind: CallKind::Peek, family, tag: 0, timeout, abandoned_at: None };
+        let planned = PlannedCall {
+            at: world.now,
+            kind: CallKind::Peek,
+            family,
+            tag: 0,
+            timeout,
+            abandoned_at: None,
+            is_in_crowd: false,
+        };
         world.plan.calls.push(planned);
         world.ledger.add(planned)
     }

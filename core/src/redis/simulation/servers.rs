@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::plan::{RefusedScript, Scenario, Setup, TAGS, Time};
-use super::protocol::{Key, bulk};
+use super::protocol::{Key, SCRIPT_COUNT, bulk};
 use crate::keys::slots::slot_of;
 
 /// The hash slot of each tag.
@@ -18,7 +18,7 @@ pub(super) struct Server {
     pub(super) unreachable_until: Time,
     pub(super) refusal: Option<(RefusedScript, Time)>,
     /// The scripts that it knows.
-    pub(super) scripts: [bool; 4],
+    pub(super) scripts: [bool; SCRIPT_COUNT],
     /// How much each counter is charged.
     pub(super) counters: [u64; TAGS],
     /// The owner of each slot, as far as this node of a Cluster knows.

@@ -2,7 +2,7 @@
 
 use super::ledger::Fate;
 use super::plan::{CallKind, RefusedScript, Setup};
-use super::protocol::{Key, ServerCommand, answer};
+use super::protocol::{Key, ServerCommand, answer, numbered};
 use super::servers::SLOTS;
 use super::world::World;
 
@@ -19,6 +19,34 @@ fn moving() -> Reply {
 
 fn failed(text: impl Into<String>) -> Reply {
     (text.into() + "\r\n", Fate::Ended)
+}
+
+/// What a script says, caller by caller: about which key, and of one of a crowd whether it is admitted.
+#[derive(Default)]
+struct Items(Vec<(Key, String, Option<bool>)>);
+
+impl Items {
+    fn add(&mut self, key: Key, text: String, admitted: Option<bool>) {
+        self.0.push((key, text, admitted));
+    }
+
+    fn in_a_row(&self) -> String {
+        let text: String = self.0.iter().map(|(_, text, _)| text.as_str()).collect();
+        if self.0.len() > 1 { format!("*{}\r\n{text}", self.0.len()) } else { text }
+    }
+
+    /// A list for each key: for how many callers, and what.
+    fn by_key(&self) -> String {
+        let lists: Vec<String> = self.0.chunk_by(|one, next| one.0 == next.0).map(Self::list).collect();
+        format!("*{}\r\n{}", lists.len(), lists.concat())
+    }
+
+    fn list(of_key: &[(Key, String, Option<bool>)]) -> String {
+        // What is wrong with a key is said once.
+        let parts = of_key.chunk_by(|one, next| one.2 == next.2);
+        let parts: Vec<String> = parts.map(|part| format!(":{}\r\n{}", part.len(), part[0].1)).collect();
+        format!("*{}\r\n{}", 2 * parts.len(), parts.concat())
+    }
 }
 
 impl World {
@@ -173,14 +201,14 @@ impl World {
         }
         let is_replica = !self.deployment.servers[server].is_primary;
         let is_stray = self.plan.setup != Setup::Cluster && server != self.deployment.primary;
-        let mut items: Vec<String> = Vec::new();
+        let mut items = Items::default();
         for (key, kind) in command.calls() {
             if kind == CallKind::Delete {
                 self.ledger.executed(key, kind, false, is_stray);
                 return (":1\r\n".to_owned(), Fate::Ended);
             }
             if self.plan.has_bad_keys && key.family % 7 == 3 {
-                items.push(format!("-ERR damaged state at {};\r\n", key.name()));
+                items.add(key, format!("-ERR damaged state at {};\r\n", key.name()), None);
                 continue;
             }
             let counters = match self.plan.setup {
@@ -190,11 +218,12 @@ impl World {
             let admitted = counters[key.tag] < self.plan.limit;
             let charged = admitted && kind.charges();
             counters[key.tag] += u64::from(charged);
-            self.ledger.executed(key, kind, charged, is_stray);
-            items.push(answer(key, kind, admitted));
+            match self.ledger.executed(key, kind, charged, is_stray) {
+                Some(number) => items.add(key, numbered(key, kind, admitted, number), Some(admitted)),
+                None => items.add(key, answer(key, kind, admitted), None),
+            }
         }
-        let text =
-            if items.len() > 1 { format!("*{}\r\n{}", items.len(), items.concat()) } else { items.concat() };
+        let text = if command.is_for_callers() { items.by_key() } else { items.in_a_row() };
         // A replica has changed nothing.
         (text, if is_replica { Fate::Refused } else { Fate::Ended })
     }

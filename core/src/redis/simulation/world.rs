@@ -16,6 +16,9 @@ use super::servers::Deployment;
 use crate::error::Result;
 use crate::redis::topology::search::Query;
 
+/// Seeds from here on are of histories with crowds: of several calls that are alike.
+pub(super) const CROWDED: u64 = 1_000_000_000;
+
 /// When every history begins.
 static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -101,7 +104,10 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(seed: u64, traced: bool) -> Self {
         let mut random = Random::new(seed);
-        let plan = Scenario::draw(&mut random);
+        let mut plan = Scenario::draw(&mut random);
+        if seed >= CROWDED {
+            plan.add_crowds(&mut random);
+        }
         let mut world = Self {
             now: 0,
             step: 0,

@@ -10,7 +10,7 @@ use crate::algorithm::{Demand, Micros, Policy, State};
 use crate::catalog::Catalog;
 use crate::plan::{Charge, Op, Outcome, Plan};
 
-const KINDS: [&str; 13] = [
+pub(super) const KINDS: [&str; 13] = [
     r#""algorithm": "fixed_window""#,
     r#""algorithm": "fixed_window", "count_denied": true"#,
     r#""algorithm": "sliding_window""#,
@@ -29,11 +29,11 @@ const CALENDAR: &str = r#""algorithm": "fixed_window", "window": "day", "time_zo
 const DAY: Micros = 86_400_000_000;
 const DECAY: &str = r#""algorithm": "decay", "decay_factor": 3.7"#;
 /// Its windows begin with whoever comes first, be it somebody who is denied later.
-const FIRST_REQUEST: &str = r#""algorithm": "fixed_window", "window_start": "first_request""#;
-const START: Micros = 1_700_000_000_123_456;
+pub(super) const FIRST_REQUEST: &str = r#""algorithm": "fixed_window", "window_start": "first_request""#;
+pub(super) const START: Micros = 1_700_000_000_123_456;
 
 #[derive(Debug, Clone, Copy)]
-enum Act {
+pub(super) enum Act {
     Check,
     /// A check whose charge may be taken back later.
     Tentative,
@@ -44,24 +44,24 @@ enum Act {
 }
 
 #[derive(Debug, Clone)]
-struct Event {
+pub(super) struct Event {
     /// In windows.
-    jump: f64,
-    act: Act,
-    cost: u64,
+    pub(super) jump: f64,
+    pub(super) act: Act,
+    pub(super) cost: u64,
 }
 
 /// A rule of one limit.
 #[derive(Debug, Clone)]
-struct Rule {
-    kind: &'static str,
-    limit: u64,
-    window: Micros,
+pub(super) struct Rule {
+    pub(super) kind: &'static str,
+    pub(super) limit: u64,
+    pub(super) window: Micros,
 }
 
 impl Rule {
     /// The limit of `decay` is one that no sum of charges comes near, whatever the rounding.
-    fn catalog(&self) -> Catalog {
+    pub(super) fn catalog(&self) -> Catalog {
         let Self { kind, limit, window } = self;
         let decay = kind.contains("decay");
         let (fraction, span) =
@@ -76,13 +76,16 @@ fn is_of_calendar(kind: &str) -> bool {
     kind.contains("\"window\"")
 }
 
-fn rules(kinds: &[&'static str]) -> impl Strategy<Value = Rule> + use<> {
+pub(super) fn rules(kinds: &[&'static str]) -> impl Strategy<Value = Rule> + use<> {
     (prop::sample::select(kinds.to_vec()), 1..=20_u64, 1_000..=100_000_000_i64).prop_map(
         |(kind, limit, window)| Rule { kind, limit, window: if is_of_calendar(kind) { DAY } else { window } },
     )
 }
 
-fn histories(acts: impl Strategy<Value = Act>, least_jump: f64) -> impl Strategy<Value = Vec<Event>> {
+pub(super) fn histories(
+    acts: impl Strategy<Value = Act>,
+    least_jump: f64,
+) -> impl Strategy<Value = Vec<Event>> {
     let jump = prop_oneof![3 => Just(0.0), 5 => 0.0..0.3, 2 => 0.3..3.0, 1 => least_jump..0.001];
     let event = (jump, acts, prop_oneof![3 => 1..=2_u64, 2 => 1..=20_u64]);
     prop::collection::vec(event.prop_map(|(jump, act, cost)| Event { jump, act, cost }), 1..30)
@@ -98,13 +101,13 @@ fn checks_and_compensations() -> impl Strategy<Value = Act> {
 
 /// A charge that may be taken back.
 #[derive(Debug, Clone, Copy)]
-struct Tentative {
+pub(super) struct Tentative {
     at: Micros,
     cost: u64,
 }
 
 /// What an event asks of a limit: the operation, its cost, and when the cost was charged.
-fn asked(event: &Event, open: &mut Vec<Tentative>) -> Option<(Op, u64, Option<Micros>)> {
+pub(super) fn asked(event: &Event, open: &mut Vec<Tentative>) -> Option<(Op, u64, Option<Micros>)> {
     match event.act {
         Act::Check | Act::Tentative => Some((Op::Check, event.cost, None)),
         Act::Refund => Some((Op::Refund, event.cost, None)),
@@ -118,17 +121,17 @@ fn asked(event: &Event, open: &mut Vec<Tentative>) -> Option<(Op, u64, Option<Mi
 }
 
 /// A limit as it is kept in the process.
-struct InRust<'a> {
-    policy: &'a Policy,
-    state: Option<State>,
+pub(super) struct InRust<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) state: Option<State>,
 }
 
 impl<'a> InRust<'a> {
-    fn new(policy: &'a Policy) -> Self {
+    pub(super) fn new(policy: &'a Policy) -> Self {
         Self { policy, state: None }
     }
 
-    fn run(&mut self, op: Op, cost: u64, charged_at: Option<Micros>, now: Micros) -> Outcome {
+    pub(super) fn run(&mut self, op: Op, cost: u64, charged_at: Option<Micros>, now: Micros) -> Outcome {
         let cost = cost as f64;
         let mut state = self.state.clone().unwrap_or_else(|| self.policy.fresh(now));
         let outcome = if let Some(at) = charged_at {
@@ -166,7 +169,7 @@ fn in_lua(server: &mut Server, charge: &Charge<'_>, step: &Step, now: Micros) ->
     reply.outcome(charge, step.op, true).0
 }
 
-fn said(outcome: &Outcome) -> (bool, u64, Option<Micros>, Micros) {
+pub(super) fn said(outcome: &Outcome) -> (bool, u64, Option<Micros>, Micros) {
     let figures = &outcome.figures;
     (outcome.fits, figures.remaining, figures.retry_after, figures.reset_after)
 }

@@ -2,6 +2,7 @@
 
 mod allotment;
 mod calendar;
+mod callers;
 mod compensations;
 mod histories;
 mod lending;

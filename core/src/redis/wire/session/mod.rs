@@ -6,6 +6,7 @@
 //! its driver only moves bytes and waits.
 
 mod ending;
+mod merging;
 mod packing;
 mod replication;
 mod replies;

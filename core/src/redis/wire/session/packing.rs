@@ -6,6 +6,7 @@ use std::time::Instant;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
+use super::merging::{bring_together, callers_by_key, script_for};
 use super::resp::write_command;
 use super::{About, Awaited, Bundle, PendingCommand, ROLE_INTERVAL, Session, SessionStage, note_sooner};
 use crate::keys::slots::slot_of;
@@ -106,7 +107,8 @@ impl Session {
     }
 
     /// Packs requests that one script carries out; `is_whole` sends its text even if the server should know it.
-    pub(super) fn pack_bundle(&mut self, bundle: Bundle, mut is_whole: bool, now: Instant) {
+    pub(super) fn pack_bundle(&mut self, mut bundle: Bundle, mut is_whole: bool, now: Instant) {
+        bring_together(&mut bundle);
         let Some(first) = bundle.first() else { return };
         if first.asking {
             self.pack(&::redis::cmd("ASKING"), About::Asking, now);
@@ -115,7 +117,7 @@ impl Session {
         match &first.request {
             RedisCommand::Plain(cmd, _) => cmd.write_packed_command(&mut self.output),
             RedisCommand::Script(call) => {
-                let script = call.script.for_keys(bundle.len());
+                let script = script_for(call, &bundle);
                 // Asked for the text, a server would come to what follows first.
                 is_whole |= self.sent_scripts.insert(ptr::from_ref(script).addr());
                 let command = if is_whole { script.eval() } else { script.evalsha() };
@@ -186,7 +188,7 @@ impl Session {
             if let (true, Some(RedisCommand::Script(call))) =
                 (is_whole, bundle.first().map(|first| &first.request))
             {
-                self.sent_scripts.remove(&ptr::from_ref(call.script.for_keys(bundle.len())).addr());
+                self.sent_scripts.remove(&ptr::from_ref(script_for(call, &bundle)).addr());
             }
             requests.extend(bundle.into_iter().filter(|pending| !pending.ended));
         }
@@ -197,14 +199,28 @@ impl Session {
     }
 }
 
-/// Appends a script's command and its text or digest, with the keys of all calls of a bundle.
+/// Appends a script's command and its text or digest, with the keys of all calls of a bundle; where several calls have one
+/// key, once, and how many they are.
 fn write_call(output: &mut Vec<u8>, command: [&str; 2], bundle: &[PendingCommand], args: &[Argument]) {
-    let mut count = itoa::Buffer::new();
-    let count = count.format(bundle.iter().map(|pending| keys(pending).len()).sum::<usize>());
+    let callers = callers_by_key(bundle);
+    let texts: SmallVec<[String; 8]> = callers.iter().flatten().map(usize::to_string).collect();
+    let mut digits = itoa::Buffer::new();
+    let count = bundle.iter().map(|pending| keys(pending).len()).sum::<usize>();
+    let count = digits.format(callers.as_ref().map_or(count, SmallVec::len));
     let mut parts: SmallVec<[&[u8]; 8]> = SmallVec::new();
     parts.extend([command[0], command[1], count].map(str::as_bytes));
-    parts.extend(bundle.iter().flat_map(keys).map(String::as_bytes));
+    let Some(callers) = callers else {
+        parts.extend(bundle.iter().flat_map(keys).map(String::as_bytes));
+        parts.extend(args.iter().map(SmallVec::as_slice));
+        return write_command(output, &parts);
+    };
+    let mut first = 0;
+    for callers in &callers {
+        parts.extend(keys(&bundle[first]).iter().map(String::as_bytes));
+        first += callers;
+    }
     parts.extend(args.iter().map(SmallVec::as_slice));
+    parts.extend(texts.iter().map(String::as_bytes));
     write_command(output, &parts);
 }
 

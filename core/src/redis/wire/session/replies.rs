@@ -4,9 +4,11 @@ use std::time::Instant;
 
 use ::redis::{RedisError, Value};
 
+use super::merging::callers_by_key;
 use super::packing::keys;
 use super::resp::{LARGEST_REPLY, TOO_LARGE};
 use super::{About, Awaited, Bundle, PendingCommand, Session, SessionStage, note_sooner};
+use crate::callers::divide;
 use crate::net::address::Address;
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::redis::settings::login::HandshakeStep;
@@ -118,11 +120,14 @@ impl Session {
     /// Hands each request of a bundle its part of the reply. Errors inside concern some of them.
     fn share(&mut self, bundle: &[PendingCommand], value: Value) {
         let size = bundle.len();
-        let values = match value {
-            Value::Array(values) if size > 1 && values.len() == size => values,
+        let values = match (callers_by_key(bundle), value) {
+            (Some(callers), Value::Array(values)) if values.len() == callers.len() => {
+                values.into_iter().zip(callers).flat_map(|(value, callers)| divide(value, callers)).collect()
+            }
+            (None, Value::Array(values)) if size > 1 && values.len() == size => values,
             // Nonsense for many is nonsense for each: the reader of each part returns the error.
             _ if size > 1 => vec![Value::Nil; size],
-            value => vec![value],
+            (_, value) => vec![value],
         };
         for (pending, value) in bundle.iter().zip(values) {
             let result = value.extract_error().map_err(|err| errors::answered(&err, &self.address));
