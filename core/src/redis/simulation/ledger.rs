@@ -197,7 +197,8 @@ impl Ledger {
         self.charged[key.tag] += u64::from(charged);
         self.stray[key.tag] += u64::from(charged && is_stray);
         if self.calls[id].planned.is_in_crowd {
-            return Some(self.executed_in_crowd(key, kind));
+            let number = self.crowds.executed(key, kind);
+            return number.map_err(|what| self.violate(Invariant::ChargedTwice, what)).ok();
         }
         if self.calls[id].executed > 0 {
             self.violate(Invariant::ChargedTwice, format!("call {id}"));
@@ -279,9 +280,14 @@ impl Ledger {
             _ => &[],
         };
         let admitted = match (planned.kind, parts) {
-            _ if planned.is_in_crowd => match self.answered_in_crowd(id, value) {
-                Some(admitted) => admitted,
-                None => return,
+            _ if planned.is_in_crowd => match self.crowds.answered(planned, value) {
+                Some((admitted, number)) => {
+                    self.calls[id].executed = 1 + number as u64;
+                    admitted
+                }
+                None => {
+                    return self.violate(Invariant::WrongAnswer, format!("call {id} is given {value:?}"));
+                }
             },
             (CallKind::Delete, _) if *value == Value::Int(1) => return,
             (kind, [Value::BulkString(name), Value::Int(number), Value::Int(admitted)])
@@ -361,6 +367,23 @@ impl Ledger {
                 return self
                     .violate(Invariant::Order, format!("call {second} is executed before call {first}"));
             }
+        }
+    }
+
+    /// Where nothing happens, calls of a crowd are executed in the order in which they were made.
+    fn check_order_in_crowds(&mut self) {
+        let calls = &self.calls;
+        let overtakes = |one: &&usize, next: &&usize| {
+            let (one, next) = (&calls[**one], &calls[**next]);
+            one.submitted < next.submitted && one.executed > next.executed && next.executed > 0
+        };
+        let found = self.crowds.0.iter().find_map(|crowd| {
+            let pairs =
+                crowd.members.iter().flat_map(|one| crowd.members.iter().map(move |next| (one, next)));
+            pairs.into_iter().find(|(one, next)| overtakes(one, next))
+        });
+        if let Some((one, next)) = found.map(|(one, next)| (*one, *next)) {
+            self.violate(Invariant::Order, format!("call {next} is executed before call {one}"));
         }
     }
 }

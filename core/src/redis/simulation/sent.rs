@@ -1,7 +1,10 @@
 //! What is checked when a request was sent.
 
+use super::crowds::SentCall;
 use super::ledger::{Attempt, Invariant, State};
 use super::network::Frame;
+use super::plan::CallKind;
+use super::protocol::Key;
 use super::world::World;
 
 impl World {
@@ -56,6 +59,53 @@ impl World {
             if ledger.known_primary.is_some_and(|(known, since)| known != server && since < frame.begun) {
                 ledger.violate(Invariant::OldPrimary, format!("call {call} is sent to {server}"));
             }
+        }
+    }
+
+    /// All bytes of a request were sent: what it carries out of crowds.
+    fn check_crowds_sent(&mut self, id: usize, frame: &Frame) {
+        let connections = &self.connections;
+        let (confession_read, server) = (connections[id].confession_read, connections[id].server);
+        let mut found = Vec::new();
+        for crowd in &mut self.ledger.crowds.0 {
+            let is_of = |(key, kind): &(Key, CallKind)| (key.family, *kind) == (crowd.family, crowd.kind);
+            let asked = frame.command.calls().filter(is_of).count();
+            if asked == 0 {
+                continue;
+            }
+            let calls = &self.ledger.calls;
+            let waits = |call: &&usize| match calls[**call].state {
+                State::Planned => false,
+                State::Waiting => true,
+                State::Ended(step) => step >= frame.begun,
+            };
+            let waiting = crowd.members.iter().filter(waits).count();
+            if asked > waiting {
+                let what = format!("{asked} of family {}, of which {waiting} wait", crowd.family);
+                found.push((Invariant::SentTooLate, what));
+            }
+            crowd.sent.extend((0..asked).map(|_| SentCall::on(id)));
+            let may_be_executed = |sent: &&SentCall| {
+                let read = connections[sent.connection].to_client.taken;
+                sent.refused_at.is_none_or(|end| read < end)
+            };
+            let uncertain = crowd.sent.iter().filter(may_be_executed).count();
+            let submitted = |call: &&usize| calls[**call].state != State::Planned;
+            let made = crowd.members.iter().filter(submitted).count();
+            if uncertain > made {
+                let what = format!("{uncertain} of family {}, of which there are {made}", crowd.family);
+                found.push((Invariant::SentAgain, what));
+            }
+            if confession_read.is_some_and(|step| step < frame.begun) {
+                found.push((Invariant::Replica, format!("family {} is sent on {id}", crowd.family)));
+            }
+            if self.ledger.known_primary.is_some_and(|(known, since)| known != server && since < frame.begun)
+            {
+                found.push((Invariant::OldPrimary, format!("family {} is sent to {server}", crowd.family)));
+            }
+        }
+        for (invariant, what) in found {
+            self.ledger.violate(invariant, what);
         }
     }
 }

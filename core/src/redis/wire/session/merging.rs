@@ -3,7 +3,6 @@
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::packing::keys;
 use super::{Bundle, PendingCommand};
 use crate::script::{Script, ScriptCall};
 
@@ -13,8 +12,15 @@ fn merges(bundle: &[PendingCommand]) -> bool {
     bundle.len() > 1 && call.is_some_and(|call| call.script.up_to.is_some())
 }
 
+/// Whether the first and the last call would become one: then most of those between them surely do.
+pub(super) fn begins_and_ends_alike(queue: &[PendingCommand]) -> bool {
+    let [first, .., last] = queue else { return false };
+    let merges = first.call().is_some_and(|call| call.script.up_to.is_some());
+    merges && last.call().is_some() && first.keys() == last.keys()
+}
+
 fn has_key_of(pair: &[PendingCommand]) -> bool {
-    keys(&pair[0]) == keys(&pair[1])
+    pair[0].keys() == pair[1].keys()
 }
 
 /// Brings the calls about one key together, in their order.
@@ -23,12 +29,12 @@ pub(super) fn bring_together(bundle: &mut Bundle) {
         return;
     }
     let mut places: HashMap<&str, usize> = HashMap::with_capacity(bundle.len());
-    let place_of = |pending| {
-        let key = keys(pending).first().map_or("", String::as_str);
+    let mut places_of_calls: SmallVec<[usize; 64]> = SmallVec::with_capacity(bundle.len());
+    for pending in bundle.iter() {
         let next = places.len();
-        *places.entry(key).or_insert(next)
-    };
-    let places_of_calls: SmallVec<[usize; 64]> = bundle.iter().map(place_of).collect();
+        let key = pending.keys().first().map_or("", String::as_str);
+        places_of_calls.push(*places.entry(key).or_insert(next));
+    }
     let is_needed = places.len() < bundle.len() && !places_of_calls.is_sorted();
     drop(places);
     if !is_needed {
@@ -45,7 +51,7 @@ pub(super) fn callers_by_key(bundle: &[PendingCommand]) -> Option<SmallVec<[usiz
     if !merges(bundle) || !bundle.windows(2).any(has_key_of) {
         return None;
     }
-    Some(bundle.chunk_by(|one, next| keys(one) == keys(next)).map(<[_]>::len).collect())
+    Some(bundle.chunk_by(|one, next| one.keys() == next.keys()).map(<[_]>::len).collect())
 }
 
 /// The script that carries out all calls of a bundle, of which `call` is the first.

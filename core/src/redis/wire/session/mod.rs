@@ -59,6 +59,14 @@ impl PendingCommand {
         Self { id, request, asking, by, alone: false, ended: false, unwanted: false, queued: None }
     }
 
+    /// The keys of a script.
+    fn keys(&self) -> &[String] {
+        match &self.request {
+            RedisCommand::Script(call) => &call.keys,
+            RedisCommand::Plain(..) => &[],
+        }
+    }
+
     /// The call, if it may share a script.
     fn call(&self) -> Option<&crate::script::ScriptCall> {
         match &self.request {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::merging::{bring_together, callers_by_key, script_for};
+use super::merging::{begins_and_ends_alike, bring_together, callers_by_key, script_for};
 use super::resp::write_command;
 use super::{About, Awaited, Bundle, PendingCommand, ROLE_INTERVAL, Session, SessionStage, note_sooner};
 use crate::keys::slots::slot_of;
@@ -100,10 +100,12 @@ impl Session {
     }
 
     /// Whether the server has nothing to do although none of `calls` is missing, or half of them keep it at work
-    /// until the others are there. From then on it works on one half while the answers to the other are taken up.
+    /// until the others are there. From then on it works on one half while the answers to the other are taken up. Calls
+    /// about one key are one, which is no work: they wait for all.
     pub(in crate::redis) fn starves(&self, calls: usize) -> bool {
         let queued = self.queue.len();
-        self.awaited.is_empty() && (queued >= calls || queued >= self.busy && queued * 2 >= calls)
+        let is_half = || queued >= self.busy && queued * 2 >= calls && !begins_and_ends_alike(&self.queue);
+        self.awaited.is_empty() && (queued >= calls || is_half())
     }
 
     /// Packs requests that one script carries out; `is_whole` sends its text even if the server should know it.
@@ -205,30 +207,23 @@ fn write_call(output: &mut Vec<u8>, command: [&str; 2], bundle: &[PendingCommand
     let callers = callers_by_key(bundle);
     let texts: SmallVec<[String; 8]> = callers.iter().flatten().map(usize::to_string).collect();
     let mut digits = itoa::Buffer::new();
-    let count = bundle.iter().map(|pending| keys(pending).len()).sum::<usize>();
+    let count = bundle.iter().map(|pending| pending.keys().len()).sum::<usize>();
     let count = digits.format(callers.as_ref().map_or(count, SmallVec::len));
     let mut parts: SmallVec<[&[u8]; 8]> = SmallVec::new();
     parts.extend([command[0], command[1], count].map(str::as_bytes));
     let Some(callers) = callers else {
-        parts.extend(bundle.iter().flat_map(keys).map(String::as_bytes));
+        parts.extend(bundle.iter().flat_map(PendingCommand::keys).map(String::as_bytes));
         parts.extend(args.iter().map(SmallVec::as_slice));
         return write_command(output, &parts);
     };
     let mut first = 0;
     for callers in &callers {
-        parts.extend(keys(&bundle[first]).iter().map(String::as_bytes));
+        parts.extend(bundle[first].keys().iter().map(String::as_bytes));
         first += callers;
     }
     parts.extend(args.iter().map(SmallVec::as_slice));
     parts.extend(texts.iter().map(String::as_bytes));
     write_command(output, &parts);
-}
-
-pub(super) fn keys(pending: &PendingCommand) -> &[String] {
-    match &pending.request {
-        RedisCommand::Script(call) => &call.keys,
-        RedisCommand::Plain(..) => &[],
-    }
 }
 
 /// What calls have in common that can share a script: script, arguments and, where that matters, hash slot.
@@ -275,7 +270,7 @@ fn places(queue: &[PendingCommand], minds_slots: bool) -> (Vec<usize>, Vec<usize
             // The keys of a plain command are not known here: nothing that follows may overtake it.
             growing.clear();
         }
-        let (keys, kind) = (keys(pending), kind(pending, minds_slots));
+        let (keys, kind) = (pending.keys(), kind(pending, minds_slots));
         let earliest = keys.iter().filter_map(|key| last_with.get(key.as_str())).max().copied();
         let open = kind.and_then(|kind| growing.get(&kind)).copied();
         let place = match open.filter(|&open| Some(open) >= earliest && sizes[open] < LARGEST) {

@@ -5,7 +5,6 @@ use std::time::Instant;
 use ::redis::{RedisError, Value};
 
 use super::merging::callers_by_key;
-use super::packing::keys;
 use super::resp::{LARGEST_REPLY, TOO_LARGE};
 use super::{About, Awaited, Bundle, PendingCommand, Session, SessionStage, note_sooner};
 use crate::callers::divide;
@@ -41,7 +40,7 @@ impl Session {
             return LARGEST_REPLY;
         }
         let requests = self.awaited.front().map_or(&[][..], Awaited::requests);
-        SHORT + PER_KEY * requests.iter().map(|pending| keys(pending).len()).sum::<usize>()
+        SHORT + PER_KEY * requests.iter().map(|pending| pending.keys().len()).sum::<usize>()
     }
 
     fn answered(&mut self, value: Value, now: Instant) {
