@@ -235,6 +235,18 @@ impl Ledger {
         {
             call.is_replicated |= is_enough;
         }
+        if is_enough {
+            self.crowds.replicated(connection);
+        }
+    }
+
+    fn is_replicated(&mut self, id: usize) -> bool {
+        let CallRecord { planned, executed, is_replicated, .. } = self.calls[id];
+        let number = usize::try_from(executed).unwrap_or_default().checked_sub(1);
+        if !planned.is_in_crowd {
+            return is_replicated;
+        }
+        number.is_some_and(|number| self.crowds.is_replicated(planned, number))
     }
 
     /// A call is answered; `opened_at` is when the connection was opened on which it was sent, if it was.
@@ -257,10 +269,10 @@ impl Ledger {
         }
         match result {
             Ok(Value::Attribute { data, .. }) => {
-                if !self.calls[id].is_replicated || plan.replicas == 0 {
+                self.check_value(id, data, plan);
+                if plan.replicas == 0 || !self.is_replicated(id) {
                     self.violate(Invariant::Unreplicated, format!("call {id}"));
                 }
-                self.check_value(id, data, plan);
             }
             Ok(value) => self.check_value(id, value, plan),
             Err(error) => self.check_error(id, error, plan),
