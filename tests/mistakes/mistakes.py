@@ -57,6 +57,18 @@ MISTAKES = [
         ".zip(values.into_iter().rev()) {",
     ),
     Mistake(
+        "callers who are decided together all get the first one's decision",
+        "callers.rs",
+        "(0..count).map(|place| behind(place, reply))",
+        "(0..count).map(|_| behind(0, reply))",
+    ),
+    Mistake(
+        "a key is charged for one caller more than there are",
+        "redis/wire/session/packing.rs",
+        "callers.iter().flatten().map(usize::to_string)",
+        "callers.iter().flatten().map(|callers| (callers + 1).to_string())",
+    ),
+    Mistake(
         "an answer is replicated as soon as a replica has it",
         "redis/wire/session/replication.rs",
         "*count >= self.replicas",

@@ -35,6 +35,14 @@ struct Row {
     per_second: Samples,
     client: Samples,
     server: Samples,
+    together: Samples,
+}
+
+/// How many scripts the server has run.
+fn scripts(connection: &mut Connection) -> Result<f64> {
+    let info: String = cmd("INFO").arg("commandstats").query(connection)?;
+    let count = |line: &str| line.split_once("calls=")?.1.split(',').next()?.parse::<f64>().ok();
+    Ok(info.lines().filter(|line| line.starts_with("cmdstat_eval")).filter_map(count).sum())
 }
 
 /// Microseconds of processor time that the server took so far.
@@ -79,7 +87,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!(
         "Tokio, one process. Microseconds of processor time per check, of the client and of Redis (`INFO cpu`).\n"
     );
-    let mut table = Table::new(&["rule", "keys", "in flight", "checks/s", "client us", "Redis us"]);
+    let mut table = Table::new(&["rule", "keys", "in flight", "checks/s", "client us", "Redis us", "checks a script"]);
     for (name, rule) in RULES.iter().filter(|(name, _)| options.has(name)) {
         let rules = Rules::from_json(&format!(r#"[{{"rule_id": "twelve-bytes", {rule}}}]"#))?;
         let builder = AsyncRateLimiter::builder(server.url()).prefix(name.replace([' ', ','], "-"));
@@ -89,12 +97,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             for ((in_flight, keys), row) in LOADS.into_iter().zip(&mut rows) {
                 let names = Arc::new((0..keys).map(key).collect::<Vec<_>>());
                 let calls = options.size(if in_flight == 1 { CALLS_ALONE } else { CALLS });
+                let before = scripts(&mut connection)?;
                 let (start, client, redis) = (Instant::now(), processor_time(), spent(&mut connection)?);
                 runtime.block_on(many(&limiter, &names, in_flight, calls))?;
                 let (elapsed, calls) = (start.elapsed().as_secs_f64(), calls as f64);
+                let redis = spent(&mut connection)? - redis;
+                row.together.push(calls / (scripts(&mut connection)? - before));
                 row.per_second.push(calls / elapsed);
                 row.client.push((processor_time() - client).as_secs_f64() * 1e6 / calls);
-                row.server.push((spent(&mut connection)? - redis) / calls);
+                row.server.push(redis / calls);
             }
         }
         for ((in_flight, keys), row) in LOADS.into_iter().zip(rows) {
@@ -105,6 +116,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                 format!("{:.0}", row.per_second),
                 row.client.to_string(),
                 row.server.to_string(),
+                row.together.to_string(),
             ]);
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use redis::cmd;
 use sluicegate::{CheckOptions, Decision, ManualClock, RateLimiter, Rules, Source};
-use sluicegate_test_servers::{Cluster, Redis};
+use sluicegate_test_servers::{Cluster, Redis, Replicated};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
@@ -113,6 +113,18 @@ fn keys_that_are_asked_for_together_are_kept_apart() {
             }
         }
     }
+}
+
+/// The answer about one call with many callers waits for the replicas, and is that of each.
+#[test]
+fn what_replicas_have_is_said_of_every_caller() {
+    let servers = Replicated::start(&[Duration::ZERO; 2]).unwrap();
+    let builder = builder(&servers.primary().url(), KINDS[8], &ManualClock::new(NOW_US));
+    let builder = builder.replicas(2).replica_timeout(Duration::from_secs(10));
+    let mut decisions: Vec<_> = by_tasks(builder, 1).into_iter().map(|(_, decision)| decision).collect();
+    assert!(decisions.iter().all(|decision| decision.replicated));
+    decisions.iter_mut().for_each(|decision| decision.replicated = false);
+    assert_eq!(sorted(decisions), sorted(in_a_row(KINDS[8], CALLERS * ROUNDS)));
 }
 
 #[test]
