@@ -87,7 +87,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!(
         "Tokio, one process. Microseconds of processor time per check, of the client and of Redis (`INFO cpu`).\n"
     );
-    let mut table = Table::new(&["rule", "keys", "in flight", "checks/s", "client us", "Redis us", "checks a script"]);
+    let mut table =
+        Table::new(&["rule", "keys", "in flight", "checks/s", "client us", "Redis us", "checks a script"]);
     for (name, rule) in RULES.iter().filter(|(name, _)| options.has(name)) {
         let rules = Rules::from_json(&format!(r#"[{{"rule_id": "twelve-bytes", {rule}}}]"#))?;
         let builder = AsyncRateLimiter::builder(server.url()).prefix(name.replace([' ', ','], "-"));
