@@ -318,6 +318,24 @@ def test_a_wait_can_be_interrupted(url: str, prefix: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+@pytest.mark.parametrize("call", ["wait('ten', 'x', timeout=7200)", "reserve('places', 'x', wait=7200)"])
+def test_a_wait_can_be_interrupted_in_an_outage(call: str) -> None:
+    done = python(
+        f"""
+        rules = [{{"rule_id": "ten", "rate": "10/d"}}, {{"rule_id": "places", "algorithm": "concurrency", "limit": 1}}]
+        limiter = RateLimiter("redis://127.0.0.1:1", rules=rules, fallback="deny")
+        try:
+            print("waiting", flush=True)
+            limiter.{call}
+        except KeyboardInterrupt:
+            print("interrupted")
+        """,
+        send=signal.SIGINT,
+    )
+    assert (done.returncode, done.stdout) == (0, "waiting\ninterrupted\n"), done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 def test_signals_do_not_break_calls(redis_url: str, prefix: str) -> None:
     done = python(
         """
