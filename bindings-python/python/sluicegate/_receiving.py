@@ -13,6 +13,11 @@ Message = MutableMapping[str, Any]
 _MOST = 65_536
 
 
+def expects_to_be_asked(scope: MutableMapping[str, Any]) -> bool:
+    """Whether the client sends its body only once the application asks for it."""
+    return any(name.lower() == b"expect" for name, _ in scope["headers"])
+
+
 class WatchedReceive:
     """The `receive` of an application that may never call it: a server tells by it alone that a client has hung up.
 
@@ -71,3 +76,38 @@ class WatchedReceive:
         if message["type"] == "http.disconnect":
             self._gone()
         self._changed.set()
+
+
+class LateReceive:
+    """The `receive` of an application that is watched only once something is held for the request: most never need it."""
+
+    __slots__ = ("_is_asked", "_receive", "_scope", "_waiting", "_watched")
+
+    def __init__(self, scope: MutableMapping[str, Any], receive: Callable[[], Awaitable[Message]]) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._watched: WatchedReceive | None = None
+        self._waiting = 0
+        self._is_asked = False
+
+    async def __call__(self) -> Message:
+        if self._watched is not None:
+            return await self._watched()
+        self._is_asked = True
+        self._waiting += 1
+        try:
+            return await self._receive()
+        finally:
+            self._waiting -= 1
+
+    def watch(self, gone: Callable[[], None]) -> None:
+        """Calls `gone` when the client hangs up. Whoever waits for a message already will see it by itself."""
+        if self._watched is not None or self._waiting or self._scope["type"] != "http":
+            return
+        asks_first = not self._is_asked and expects_to_be_asked(self._scope)
+        self._watched = WatchedReceive(self._receive, gone, expects_to_be_asked=asks_first)
+
+    def stop(self) -> None:
+        """The application has returned."""
+        if self._watched is not None:
+            self._watched.stop()

@@ -11,7 +11,7 @@ from ._inflight import AsyncInFlight
 from ._middleware import Headers, Policy, ensure, header_name, merged, text
 from ._native import Decision
 from ._paths import own_root_path, scope_paths
-from ._receiving import WatchedReceive
+from ._receiving import WatchedReceive, expects_to_be_asked
 from ._routes.asgi import UNANSWERED, Reply, encoded, outcome_of, with_headers_of
 from ._routes.deciding import Denial, asynchronous
 from ._routes.hooks import Count, Hooks
@@ -164,7 +164,7 @@ class RateLimitMiddleware:
                 return await self._app(scope, receive, ending.send)
             finally:
                 await flight.ended(is_kept=ending.is_kept)
-        watched = WatchedReceive(receive, flight.end, expects_to_be_asked=_expects_to_be_asked(scope))
+        watched = WatchedReceive(receive, flight.end, expects_to_be_asked=expects_to_be_asked(scope))
         try:
             await self._app(scope, watched, ending.send)
         finally:
@@ -198,11 +198,6 @@ class RateLimitMiddleware:
             "ignore_case": self._policy.ignore_case,
         }
         return MatchedRequest((scope,), method, path, None, peer, headers, {}, line)
-
-
-def _expects_to_be_asked(scope: Scope) -> bool:
-    """Whether the client sends its body only once the application asks for it."""
-    return any(name.lower() == b"expect" for name, _ in scope["headers"])
 
 
 async def _found(find: _FindUser | _Find | None, scope: Scope) -> Any:

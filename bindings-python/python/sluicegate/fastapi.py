@@ -21,7 +21,7 @@ from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
 from ._middleware import ensure
 from ._native import Decision
-from ._routes.asgi import Reply, RouteMiddleware, Settlement, settlements
+from ._routes.asgi import Reply, RouteMiddleware, Settlement, answer_of
 from ._routes.deciding import Denial, Route, Verdict, asynchronous, shared
 from ._routes.request import RouteRequest
 from ._told import denied, told
@@ -99,7 +99,7 @@ class RouteLimits:
 
         async def limited(connection: HTTPConnection, response: Response) -> Decision | None:
             verdict = await limit.decide(connection)
-            if settlements(connection.scope) is None:
+            if answer_of(connection.scope) is None:
                 # Those of a dependency before are replaced: it is further out.
                 told(connection.scope).note(verdict.headers)
                 response.headers.update(dict(verdict.headers))
@@ -119,7 +119,7 @@ class RouteLimits:
                 verdict = await limit.decide(connection)
                 limits = told(connection.scope)
                 response = await function(connection)
-                if isinstance(response, Response) and settlements(connection.scope) is None:
+                if isinstance(response, Response) and answer_of(connection.scope) is None:
                     if limits.claim(verdict.headers, response.headers.items()):
                         response.headers.update(dict(verdict.headers))
                 return response
@@ -142,8 +142,8 @@ class _Limit:
 
     async def decide(self, connection: HTTPConnection) -> Verdict:
         scope = connection.scope
-        settled = settlements(scope)
-        if settled is None and self._route.hooks.by_outcome:
+        answer = answer_of(scope)
+        if answer is None and self._route.hooks.by_outcome:
             raise RuntimeError("count by outcome needs the middleware of RouteLimits: app.add_middleware(limits.middleware)")
         verdict = await asynchronous(self._route.steps(_request(connection)))
         if verdict.denial is not None:
@@ -151,9 +151,9 @@ class _Limit:
             raise _refused(verdict.denial, connection)
         if verdict.decision is not None:
             scope.setdefault("state", {})["rate_limit"] = verdict.decision
-        if settled is not None:
+        if answer is not None:
             flight = None if verdict.held is None else AsyncInFlight(verdict.held, self._most)
-            settled.append(Settlement(verdict.headers, flight, self._route.hooks.is_kept))
+            answer.add(Settlement(verdict.headers, flight, self._route.hooks.is_kept, self._route.hooks.by_outcome))
         elif verdict.held is not None:
             await verdict.held.release()
             raise RuntimeError("rules with reservations need the middleware of RouteLimits: app.add_middleware(limits.middleware)")

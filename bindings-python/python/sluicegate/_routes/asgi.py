@@ -8,12 +8,13 @@ from typing import Any
 
 from .._inflight import AsyncInFlight
 from .._middleware import Headers, fields, merged
+from .._receiving import LateReceive
 from .._told import Told, told
 from .deciding import Denial
 
 # What begins an answer to gRPC: all else that is said to its clients ends it.
 _LEADING = ("Content-Type", "Cache-Control")
-_KEY = "sluicegate.settlements"
+_KEY = "sluicegate.answer"
 # Of an answer that never came.
 _BROKEN = 500
 
@@ -83,11 +84,13 @@ class Settlement:
     flight: AsyncInFlight | None
     # Whether what is reserved is charged, by the answer and its status.
     is_kept: Callable[[Outcome, int], bool]
+    # Whether that is known only by the answer, though its client has hung up.
+    by_outcome: bool
 
 
-def settlements(scope: Any) -> list[Settlement] | None:
-    """Those of a request; None without the middleware."""
-    found: list[Settlement] | None = scope.get(_KEY)
+def answer_of(scope: Any) -> Answer | None:
+    """That to a request; None without the middleware."""
+    found: Answer | None = scope.get(_KEY)
     return found
 
 
@@ -101,29 +104,37 @@ class RouteMiddleware:
         if scope["type"] not in ("http", "websocket") or _KEY in scope:
             await self._app(scope, receive, send)
             return
-        answer = _Answer(send, told(scope))
-        scope[_KEY] = answer.settlements
+        watched = LateReceive(scope, receive)
+        answer = scope[_KEY] = Answer(watched, send, told(scope))
         try:
-            await self._app(scope, receive, answer.send)
+            await self._app(scope, watched, answer.send)
         finally:
+            watched.stop()
             answer.end()
-            for settlement in answer.settlements:
-                if settlement.flight is not None:
-                    await settlement.flight.ended()
+            await answer.ended()
 
 
-class _Answer:
-    def __init__(self, send: Any, limits: Told) -> None:
-        self.settlements: list[Settlement] = []
+class Answer:
+    """The answer to a request, and what is to be done when it is known."""
+
+    def __init__(self, receive: LateReceive, send: Any, limits: Told) -> None:
+        self._settlements: list[Settlement] = []
+        self._receive = receive
         self._send = send
         self._limits = limits
         self._start: Any = None
+
+    def add(self, settlement: Settlement) -> None:
+        """What a limit leaves to be done."""
+        self._settlements.append(settlement)
+        if settlement.flight is not None:
+            self._receive.watch(self._gone)
 
     async def send(self, message: Any) -> None:
         if message["type"] in ("http.response.start", "websocket.accept"):
             self._start = message
             # The innermost has decided last.
-            added = next((each.headers for each in reversed(self.settlements) if each.headers), None)
+            added = next((each.headers for each in reversed(self._settlements) if each.headers), None)
             message = message if added is None else with_headers_of(message, added, self._limits)
         elif message["type"] == "http.response.body" and not message.get("more_body", False):
             # Before the byte is sent: the client's next request is to find what is given back.
@@ -131,7 +142,20 @@ class _Answer:
         await self._send(message)
 
     def end(self) -> None:
-        held = [each for each in self.settlements if each.flight is not None]
+        """The answer is over: charges what is held, or gives it back."""
+        self._end([each for each in self._settlements if each.flight is not None])
+
+    async def ended(self) -> None:
+        """Waits for it."""
+        for each in self._settlements:
+            if each.flight is not None:
+                await each.flight.ended()
+
+    def _gone(self) -> None:
+        """The client has hung up. A handler that works on may still find out what is charged by the outcome."""
+        self._end([each for each in self._settlements if each.flight is not None and not each.by_outcome])
+
+    def _end(self, held: list[Settlement]) -> None:
         if not held:
             return
         outcome = UNANSWERED if self._start is None else outcome_of(self._start)
