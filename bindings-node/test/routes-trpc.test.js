@@ -11,11 +11,14 @@ const { RateLimiter } = require('sluicegate');
 const { routeLimits } = require('sluicegate/trpc');
 const { ask } = require('./http.js');
 const { serve } = require('./frameworks.js');
+const { redisFor } = require('./servers.js');
 
 const RULES = [{ rule_id: 'named', rate: '1/minute' }, { rule_id: 'place', algorithm: 'concurrency', limit: 1 }];
 
-async function limitsFor(t, defaults) {
-  const limiter = await RateLimiter.connect('memory://', { rules: RULES });
+const onRedis = redisFor('trpc');
+
+async function limitsFor(t, defaults, { url = 'memory://', ...options } = {}) {
+  const limiter = await RateLimiter.connect(url, { rules: RULES, ...options });
   t.after(() => limiter.close());
   return routeLimits(limiter, { name: 'shop', ...defaults });
 }
@@ -56,6 +59,14 @@ test('calls of a batch are counted one by one', async (t) => {
   const { status, body } = await call('one,one,one?batch=1&input={}');
   assert.equal(status, 207);
   assert.deepEqual(JSON.parse(body).map(({ error }) => error?.data.code), [undefined, undefined, 'TOO_MANY_REQUESTS']);
+});
+
+test('many clients are admitted exactly', async (t) => {
+  const limits = await limitsFor(t, { userId: userOf }, onRedis());
+  const call = await open(t, { bulk: trpc.procedure.use(limits('10/day')).query(left) });
+  const asked = await Promise.all(Array.from({ length: 200 }, () => call('bulk')));
+  assert.equal(asked.filter(({ status }) => status === 200).length, 10);
+  assert.equal(asked.filter(({ status }) => status === 429).length, 190);
 });
 
 test('failures alone are counted, exactly when they come together', async (t) => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
@@ -106,6 +107,16 @@ def test_throttles_deny_as_any_throttle_does(serve: Any, clock: ManualClock) -> 
         assert statuses(site, "/plan", 3, ("X-Team", "red")) == [200, 200, 429]
         assert statuses(site, "/health", 2, ("X-Probe", "1")) == [200, 200]
         assert statuses(site, "/both", 2, ALICE) == [200, 429]
+
+
+def test_many_clients_are_admitted_exactly(serve: Any) -> None:
+    with api():
+        from sluicegate.rest_framework import RouteLimits
+
+        site = serve(lambda limiter: {"bulk": api_view([RouteLimits(limiter, name="shop")("10/day")])})
+        with ThreadPoolExecutor(50) as pool:
+            got = list(pool.map(lambda _: site.ask("GET", "/bulk", ALICE).status, range(200)))
+    assert sorted(got) == [200] * 10 + [429] * 190
 
 
 def test_what_a_throttle_cannot_see_is_refused() -> None:
