@@ -32,8 +32,8 @@ def columns_name(columns: dict[str, str], figure: str) -> str:
     return next(name for name, column in columns.items() if column == figure)
 
 
-LATENCY = {"p50, us": "p50", "p99, us": "p99", "client CPU, us": "cpu_us"}
-THROUGHPUT = {"checks/s": "per_second", "client CPU, us": "cpu_us"}
+LATENCY = {"p50, us": "p50", "p99, us": "p99", "client CPU, us": "cost"}
+THROUGHPUT = {"checks/s": "per_second", "client CPU, us": "cost"}
 
 
 def compare_blocking(url: str, options: argparse.Namespace) -> None:
@@ -61,7 +61,7 @@ async def compare_asyncio(url: str, options: argparse.Namespace) -> None:
 def compare_in_memory(options: argparse.Namespace) -> None:
     key = contenders.keys(10_000)
     results = rounds(contenders.in_memory(), options.rounds, lambda check: in_strides(check, key, options.seconds))
-    table("In memory, one thread, 10,000 keys", results, "sluicegate gcra", {"us": "cpu_us"}, "cpu_us")
+    table("In memory, one thread, 10,000 keys", results, "sluicegate gcra", {"us": "cost"}, "cost")
 
 
 def main() -> None:

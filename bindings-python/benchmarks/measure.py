@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from statistics import median, quantiles
+from pathlib import Path
 from typing import Any
+
+sys.path.append(str(Path(__file__).parents[2] / "tests/benchmarks"))
+
+from slices import Slice  # noqa: E402
 
 IN_FLIGHT = 64
 # How many checks are made between two looks at the clock.
 STRIDE = 20
-
-
-@dataclass
-class Slice:
-    """One contender's part of a round."""
-
-    checks: int
-    seconds: float
-    cpu: float
-    latencies: list[float]
-
-    @property
-    def per_second(self) -> float:
-        return self.checks / self.seconds
-
-    @property
-    def cpu_us(self) -> float:
-        """Which is also CPU seconds per million checks."""
-        return self.cpu / self.checks * 1e6
-
-    @property
-    def p50(self) -> float:
-        return median(self.latencies) * 1e6
-
-    @property
-    def p99(self) -> float:
-        return quantiles(self.latencies, n=100)[98] * 1e6
-
 
 Key = Callable[[], str]
 Check = Callable[[str], Any]
@@ -85,7 +61,7 @@ def in_strides(check: Check, key: Key, seconds: float) -> Slice:
 def in_threads(check: Check, key: Key, seconds: float) -> Slice:
     watch = Watch()
     with ThreadPoolExecutor(IN_FLIGHT) as pool:
-        parts = list(pool.map(lambda _: one_by_one(check, key, seconds).checks, range(IN_FLIGHT)))
+        parts = list(pool.map(lambda _: one_by_one(check, key, seconds).calls, range(IN_FLIGHT)))
     return watch.stop(sum(parts), [])
 
 

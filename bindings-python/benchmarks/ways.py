@@ -19,7 +19,8 @@ from statistics import median, quantiles
 from typing import Any
 
 import bare
-from measure import IN_FLIGHT, Results, Slice, async_rounds, in_tasks, in_threads, one_by_one, rounds
+from measure import IN_FLIGHT, Results, async_rounds, in_tasks, in_threads, one_by_one, rounds
+from slices import Slice
 from sluicegate import AsyncRateLimiter, RateLimiter, SluicegateError
 
 RULES = [{"rule_id": "gcra", "rate": "1000000000/h"}]
@@ -87,9 +88,9 @@ class Shares:
         servers = processor_time_of(self._servers[way]) - before
         self._rows.append((
             f"{driver}, {way}",
-            f"{client.cpu_us:.1f}",
-            f"{servers / client.checks * 1e6:.1f}",
-            f"{client.cpu / client.seconds:.2f}",
+            f"{client.cost:.1f}",
+            f"{servers / client.calls * 1e6:.1f}",
+            f"{client.processor_time / client.seconds:.2f}",
             f"{servers / client.seconds:.2f}",
         ))
 

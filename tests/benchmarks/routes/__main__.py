@@ -18,7 +18,8 @@ from typing import Any
 
 from applications import Application
 from comparing import against, beside
-from figures import IN_FLIGHT, MANY, Results, Slice
+from figures import IN_FLIGHT, MANY, Results
+from slices import Slice
 
 
 def measured(applications: dict[str, Application], options: argparse.Namespace) -> Results:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from statistics import median
 
-from figures import MANY, ONE, Results, Slice, added, figures, ratio, table
+from figures import MANY, ONE, Results, added, figures, ratio, table
+from slices import Slice
 
 # What a limit may take beside another package's: of its requests per second, and of the processor time that it adds.
 LEAST_PER_SECOND, MOST_ADDED = 1.0, 0.5

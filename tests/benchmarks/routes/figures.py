@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from slices import Slice  # noqa: E402
 
 IN_FLIGHT = (1, 64)
 ONE, MANY = IN_FLIGHT
-
-
-@dataclass(frozen=True)
-class Slice:
-    """An application's part of a round."""
-
-    requests: int
-    seconds: float
-    processor_time: float
-
-    @property
-    def per_second(self) -> float:
-        return self.requests / self.seconds
-
-    @property
-    def cost(self) -> float:
-        """Processor time of the application per request, in microseconds."""
-        return self.processor_time / self.requests * 1e6
 
 
 # By the application and the requests in flight; one slice a round.
