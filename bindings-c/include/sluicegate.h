@@ -113,6 +113,8 @@ typedef enum {
     SLUICEGATE_SOURCE_SHARE = 5,
     /// This process, which remembers a denial of the server.
     SLUICEGATE_SOURCE_CACHE = 6,
+    /// This process, of units that it has borrowed of the server.
+    SLUICEGATE_SOURCE_LEASE = 7,
 } sluicegate_source;
 
 /// A clock that moves only when it is advanced, for testing an application's limits without

@@ -32,6 +32,8 @@ pub enum Source {
     Share = 5,
     /// This process, which remembers a denial of the server.
     Cache = 6,
+    /// This process, of units that it has borrowed of the server.
+    Lease = 7,
 }
 
 /// The result of a check: whether the cost is admitted, what is left, and when to retry. A plain value:
@@ -114,6 +116,7 @@ impl From<sluicegate::Source> for Source {
             sluicegate::Source::Allotment => Self::Allotment,
             sluicegate::Source::Share => Self::Share,
             sluicegate::Source::Cache => Self::Cache,
+            sluicegate::Source::Lease => Self::Lease,
             _ => Self::Other,
         }
     }

@@ -280,6 +280,24 @@
  */
 
 /**
+ * How a limit holds over regions.
+ *
+ * @typedef {object} Global
+ * @property {number} [max_age_ms] How long what is lent to another region may be used, and a denial be remembered
+ *   there. Default: 2000, or the window.
+ */
+
+/**
+ * How a process borrows units of its server.
+ *
+ * @typedef {object} Lease
+ * @property {number} [max_age_ms] How long borrowed units may be spent; the window at most. Default: 20, or the
+ *   window.
+ * @property {number} [pace_ms] How much time lies between two requests for units of one key; max_age_ms at most.
+ *   Default: half of max_age_ms.
+ */
+
+/**
  * One of several limits of a rule.
  *
  * @typedef {object} Limit
@@ -324,9 +342,13 @@
  * @property {string} [description] For people.
  * @property {'error' | 'allow' | 'deny' | 'local'} [fallback] What a call answers that no server can decide.
  *   Default: what the limiter's option of that name says.
+ * @property {Global} [global] The limit holds over all regions of the limiter. Default: each region counts by
+ *   itself.
  * @property {string | readonly string[]} [identifier_type] What of a request is the key: user_id, ip_address,
  *   api_key, header:<name>, path:<name> or global; or an array of them.
  * @property {number} [ipv6_prefix_length] How many leading bits of an IPv6 address identify a client. Default: 64.
+ * @property {Lease} [lease] A process borrows units of its server ahead of its calls, and decides by them. Default:
+ *   the server decides each check.
  * @property {number} [lease_seconds] How long a reservation lives without being renewed. Default: 60.
  * @property {number} [limit] The cost that may be admitted per window, or be in flight at once.
  * @property {readonly Limit[]} [limits] Several limits, decided together, in place of limit and

@@ -32,6 +32,7 @@ const ALLOTMENT = 128;
 const SHARE = 256;
 const CACHE = 512;
 const REPLICATED = 1024;
+const LEASE = 2048;
 const DONE = -1;
 const FAILED = -2;
 /** Any other number below zero: it did not take effect. */
@@ -45,6 +46,7 @@ function sourceOf(outcome) {
   if ((outcome & FALLBACK) !== 0) return 'fallback';
   if ((outcome & ALLOTMENT) !== 0) return 'allotment';
   if ((outcome & CACHE) !== 0) return 'cache';
+  if ((outcome & LEASE) !== 0) return 'lease';
   return (outcome & SHARE) !== 0 ? 'share' : 'server';
 }
 

@@ -73,7 +73,7 @@ class Reservation {
     this.shadow = decision.shadow;
     /** @type {boolean} @readonly True when a rule in shadow would have denied. */
     this.shadowDenied = decision.shadowDenied;
-    /** @type {'server' | 'memory' | 'fallback' | 'cache' | 'allotment' | 'share'} @readonly Who decided. */
+    /** @type {'server' | 'memory' | 'fallback' | 'cache' | 'lease' | 'allotment' | 'share'} @readonly Who decided. */
     this.source = decision.source;
     /** @type {readonly Decision[]} @readonly One decision per item of a `reserveAll`; empty otherwise. */
     this.parts = decision.parts;

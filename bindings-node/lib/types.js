@@ -23,8 +23,8 @@
  *   are all, no failover loses it. Always false where none are asked for.
  * @property {boolean} shadow Whether nothing but rules in shadow decided.
  * @property {boolean} shadowDenied True when a rule in shadow would have denied.
- * @property {'server' | 'memory' | 'fallback' | 'cache' | 'allotment' | 'share'} source Who decided: a Redis server, the in-memory
- *   engine; since no server could, what the rule or the limiter says for that case; this process, which remembers a denial; the near server, of units that another
+ * @property {'server' | 'memory' | 'fallback' | 'cache' | 'lease' | 'allotment' | 'share'} source Who decided: a Redis server, the in-memory
+ *   engine; since no server could, what the rule or the limiter says for that case; this process, which remembers a denial, or has borrowed units of the server; the near server, of units that another
  *   region has lent, or by the part of this region.
  * @property {readonly Decision[]} parts One decision per item of a `checkAll`, or rule of a
  *   `checkRequest`, in order; empty otherwise.

@@ -21,6 +21,7 @@ mod outcome {
     pub(super) const SHARE: i32 = 256;
     pub(super) const CACHE: i32 = 512;
     pub(super) const REPLICATED: i32 = 1024;
+    pub(super) const LEASE: i32 = 2048;
     pub(super) const DONE: i32 = -1;
     pub(super) const FAILED: i32 = -2;
     pub(super) const ENDED: i32 = -3;
@@ -157,6 +158,7 @@ fn flags(raw: &RawDecision<'_>) -> i32 {
         + flag(raw.source == Source::Allotment, outcome::ALLOTMENT)
         + flag(raw.source == Source::Share, outcome::SHARE)
         + flag(raw.source == Source::Cache, outcome::CACHE)
+        + flag(raw.source == Source::Lease, outcome::LEASE)
         + flag(raw.shadow, outcome::SHADOW)
         + flag(raw.blocked, outcome::BLOCKED)
         + flag(raw.replicated, outcome::REPLICATED)

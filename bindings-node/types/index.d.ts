@@ -433,6 +433,31 @@ export type Block = {
     seconds?: number;
 };
 /**
+ * How a limit holds over regions.
+ */
+export type Global = {
+    /**
+     * How long what is lent to another region may be used, and a denial be remembered
+     * there. Default: 2000, or the window.
+     */
+    max_age_ms?: number;
+};
+/**
+ * How a process borrows units of its server.
+ */
+export type Lease = {
+    /**
+     * How long borrowed units may be spent; the window at most. Default: 20, or the
+     * window.
+     */
+    max_age_ms?: number;
+    /**
+     * How much time lies between two requests for units of one key; max_age_ms at most.
+     * Default: half of max_age_ms.
+     */
+    pace_ms?: number;
+};
+/**
  * One of several limits of a rule.
  */
 export type Limit = {
@@ -541,6 +566,11 @@ export type Rule = {
      */
     fallback?: "error" | "allow" | "deny" | "local";
     /**
+     * The limit holds over all regions of the limiter. Default: each region counts by
+     * itself.
+     */
+    global?: Global;
+    /**
      * What of a request is the key: user_id, ip_address,
      * api_key, header:<name>, path:<name> or global; or an array of them.
      */
@@ -549,6 +579,11 @@ export type Rule = {
      * How many leading bits of an IPv6 address identify a client. Default: 64.
      */
     ipv6_prefix_length?: number;
+    /**
+     * A process borrows units of its server ahead of its calls, and decides by them. Default:
+     * the server decides each check.
+     */
+    lease?: Lease;
     /**
      * How long a reservation lives without being renewed. Default: 60.
      */

@@ -35,8 +35,8 @@ export class Reservation implements AsyncDisposable {
     readonly shadow: boolean;
     /** @type {boolean} @readonly True when a rule in shadow would have denied. */
     readonly shadowDenied: boolean;
-    /** @type {'server' | 'memory' | 'fallback' | 'cache' | 'allotment' | 'share'} @readonly Who decided. */
-    readonly source: "server" | "memory" | "fallback" | "cache" | "allotment" | "share";
+    /** @type {'server' | 'memory' | 'fallback' | 'cache' | 'lease' | 'allotment' | 'share'} @readonly Who decided. */
+    readonly source: "server" | "memory" | "fallback" | "cache" | "lease" | "allotment" | "share";
     /** @type {readonly Decision[]} @readonly One decision per item of a `reserveAll`; empty otherwise. */
     readonly parts: readonly Decision[];
     /**

@@ -54,10 +54,10 @@ export type DecisionFields = {
     shadowDenied: boolean;
     /**
      * Who decided: a Redis server, the in-memory
-     * engine; since no server could, what the rule or the limiter says for that case; this process, which remembers a denial; the near server, of units that another
+     * engine; since no server could, what the rule or the limiter says for that case; this process, which remembers a denial, or has borrowed units of the server; the near server, of units that another
      * region has lent, or by the part of this region.
      */
-    source: "server" | "memory" | "fallback" | "cache" | "allotment" | "share";
+    source: "server" | "memory" | "fallback" | "cache" | "lease" | "allotment" | "share";
     /**
      * One decision per item of a `checkAll`, or rule of a
      * `checkRequest`, in order; empty otherwise.

@@ -254,10 +254,17 @@ pub(crate) fn style(style: &Bound<'_, PyAny>, name: &str) -> PyResult<HeaderStyl
 
 fn known_source(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Source> {
     let source = text(value, name)?;
-    let known =
-        [Source::Server, Source::Memory, Source::Fallback, Source::Cache, Source::Allotment, Source::Share]
-            .into_iter()
-            .find(|known| known.name() == source);
+    let known = [
+        Source::Server,
+        Source::Memory,
+        Source::Fallback,
+        Source::Cache,
+        Source::Lease,
+        Source::Allotment,
+        Source::Share,
+    ]
+    .into_iter()
+    .find(|known| known.name() == source);
     known.ok_or_else(|| invalid_argument(value.py(), "source must be \"server\", \"memory\" or \"fallback\""))
 }
 

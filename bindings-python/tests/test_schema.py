@@ -111,7 +111,12 @@ def test_a_file_may_name_its_schema() -> None:
 
 def test_the_types_are_those_of_the_schema() -> None:
     check = [sys.executable, ROOT / "docs/tools/rule_types.py", "--check"]
-    assert subprocess.run(check, capture_output=True, text=True).stdout == ""
-    rules: list[Rule] = [{"rule_id": "r", "rate": "1/s", "identifier_type": "global", "match": {}}]
+    checked = subprocess.run(check, capture_output=True, text=True)
+    assert (checked.stdout, checked.stderr, checked.returncode) == ("", "", 0)
+    rules: list[Rule] = [
+        {"rule_id": "r", "rate": "1/s", "identifier_type": "global", "match": {}},
+        {"rule_id": "leased", "rate": "9/s", "lease": {"max_age_ms": 20}},
+        {"rule_id": "everywhere", "rate": "9/s", "global": {"max_age_ms": 500}},
+    ]
     RateLimiter("memory://", rules=rules).close()
     assert Rule.__required_keys__ == {"rule_id"}

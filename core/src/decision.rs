@@ -16,6 +16,8 @@ pub enum Source {
     Fallback,
     /// This process, which remembers a denial of the server (see [`remember_denials`](crate::Builder::remember_denials)).
     Cache,
+    /// This process, of units that it has borrowed of the server.
+    Lease,
     /// The near server, of units that the region in charge of the key has lent.
     Allotment,
     /// The near server, by the part of this region, since the region in charge of the key cannot be reached.
@@ -37,13 +39,14 @@ impl From<Source> for Origin {
 }
 
 impl Source {
-    /// `"server"`, `"memory"`, `"fallback"`, `"cache"`, `"allotment"` or `"share"`.
+    /// `"server"`, `"memory"`, `"fallback"`, `"cache"`, `"lease"`, `"allotment"` or `"share"`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
             Self::Memory => "memory",
             Self::Fallback => "fallback",
             Self::Cache => "cache",
+            Self::Lease => "lease",
             Self::Allotment => "allotment",
             Self::Share => "share",
         }

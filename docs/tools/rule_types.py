@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +18,35 @@ NODE = ROOT / "bindings-node/lib/index.js"
 BEGIN, END = "// Rules, from docs/rules.schema.json by docs/tools/rule_types.py.\n", "// So far from the schema.\n"
 ABOUT = {
     "Block": "How keys of a rule are blocked.",
+    "Global": "How a limit holds over regions.",
+    "Lease": "How a process borrows units of its server.",
     "Limit": "One of several limits of a rule.",
     "Match": "Which requests a rule applies to.",
     "Rule": "A rule, with the names of fields that rule files have.",
 }
 # Fields that hold objects with types of their own.
-OBJECTS = {"block": "{block}", "match": "{match}", "limits": "{limits}", "unless": "{match} | {matches}"}
+OBJECTS = {
+    "block": "Block",
+    "global": "Global",
+    "lease": "Lease",
+    "match": "Match",
+    "limits": "{limits}",
+    "unless": "Match | {matches}",
+}
 PYTHON_TYPES = {"string": "str", "boolean": "bool", "integer": "int", "number": "float"}
 
 
 def objects() -> dict[str, dict[str, Any]]:
     rule = json.loads((ROOT / "docs/rules.schema.json").read_text(encoding="utf-8"))["$defs"]["rule"]
     fields = rule["properties"]
-    return {"Block": fields["block"], "Limit": fields["limits"]["items"], "Match": fields["match"], "Rule": rule}
+    return {
+        "Block": fields["block"],
+        "Global": fields["global"],
+        "Lease": fields["lease"],
+        "Limit": fields["limits"]["items"],
+        "Match": fields["match"],
+        "Rule": rule,
+    }
 
 
 def in_order(schema: dict[str, Any]) -> list[str]:
@@ -38,7 +55,7 @@ def in_order(schema: dict[str, Any]) -> list[str]:
 
 def in_python(name: str, value: dict[str, Any]) -> str:
     if name in OBJECTS:
-        return OBJECTS[name].format(block="Block", match="Match", limits="Sequence[Limit]", matches="Sequence[Match]")
+        return OBJECTS[name].format(limits="Sequence[Limit]", matches="Sequence[Match]")
     if "enum" in value:
         return f"Literal[{', '.join(json.dumps(word) for word in value['enum'])}]"
     if "anyOf" in value:
@@ -52,7 +69,7 @@ def in_python(name: str, value: dict[str, Any]) -> str:
 
 def in_node(name: str, value: dict[str, Any]) -> str:
     if name in OBJECTS:
-        return OBJECTS[name].format(block="Block", match="Match", limits="readonly Limit[]", matches="readonly Match[]")
+        return OBJECTS[name].format(limits="readonly Limit[]", matches="readonly Match[]")
     if "enum" in value:
         return " | ".join(f"'{word}'" for word in value["enum"])
     if "anyOf" in value:
@@ -67,13 +84,19 @@ def in_node(name: str, value: dict[str, Any]) -> str:
 def python() -> str:
     parts = ['"""The types of rules, for type checkers."""\n# Written by docs/tools/rule_types.py.\n']
     parts.append("from collections.abc import Mapping, Sequence\nfrom typing import Literal, TypedDict\n")
-    parts.append('__all__ = ["Block", "Limit", "Match", "Rule"]\n')
+    parts.append(f"__all__ = {json.dumps(list(objects()))}\n")
     for name, schema in objects().items():
         required = [field for field in in_order(schema) if field in schema["required"]]
         if required:
             parts.append("\n" + python_class(f"_Named{name}", f"What every {name.lower()} has.", schema, required, ""))
         base = f"_Named{name}" if required else "TypedDict"
-        rest = [field for field in in_order(schema) if field not in required]
+        rest = [field for field in in_order(schema) if field not in required and not iskeyword(field)]
+        # A class cannot have a field that is called like a word of the language.
+        keywords = {field: in_python(field, schema["properties"][field]) for field in in_order(schema) if iskeyword(field)}
+        if keywords:
+            own = ", ".join(f'"{field}": {kind}' for field, kind in keywords.items())
+            parts.append(f'\n_Keyword{name} = TypedDict("_Keyword{name}", {{{own}}}, total=False)\n')
+            base = f"{base}, _Keyword{name}"
         parts.append("\n" + python_class(name, ABOUT[name], schema, rest, f"{base}, total=False"))
     return "\n".join(parts)
 

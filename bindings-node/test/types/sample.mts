@@ -34,7 +34,7 @@ await using limiter: RateLimiter = await RateLimiter.connect('redis://localhost'
 
 const decision: Decision = await limiter.check('login', 'alice', { cost: 2, resource: 'printer', limit: 10 });
 const flags: boolean[] = [decision.allowed, decision.ruleApplied, decision.shadow, decision.shadowDenied];
-const figures: [string, number, number, number, number, number, 'server' | 'memory' | 'fallback' | 'cache' | 'allotment' | 'share'] = [
+const figures: [string, number, number, number, number, number, 'server' | 'memory' | 'fallback' | 'cache' | 'lease' | 'allotment' | 'share'] = [
   decision.rule,
   decision.limit,
   decision.windowMs,

@@ -130,7 +130,7 @@ class Decision:
         """
 
     @property
-    def source(self) -> Literal["server", "memory", "fallback", "cache", "allotment", "share"]:
+    def source(self) -> Literal["server", "memory", "fallback", "cache", "lease", "allotment", "share"]:
         """Who decided."""
 
     @property

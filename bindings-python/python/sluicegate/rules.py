@@ -4,7 +4,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict
 
-__all__ = ["Block", "Limit", "Match", "Rule"]
+__all__ = ["Block", "Global", "Lease", "Limit", "Match", "Rule"]
 
 
 class Block(TypedDict, total=False):
@@ -16,6 +16,22 @@ class Block(TypedDict, total=False):
     """The longest block. Default: 10 times seconds."""
     seconds: float
     """How long a key is blocked that was denied. Default: keys are blocked by hand alone."""
+
+
+class Global(TypedDict, total=False):
+    """How a limit holds over regions."""
+
+    max_age_ms: float
+    """How long what is lent to another region may be used, and a denial be remembered there. Default: 2000, or the window."""
+
+
+class Lease(TypedDict, total=False):
+    """How a process borrows units of its server."""
+
+    max_age_ms: float
+    """How long borrowed units may be spent; the window at most. Default: 20, or the window."""
+    pace_ms: float
+    """How much time lies between two requests for units of one key; max_age_ms at most. Default: half of max_age_ms."""
 
 
 class Limit(TypedDict, total=False):
@@ -61,7 +77,10 @@ class _NamedRule(TypedDict):
     """Name of the rule, unique in its file."""
 
 
-class Rule(_NamedRule, total=False):
+_KeywordRule = TypedDict("_KeywordRule", {"global": Global}, total=False)
+
+
+class Rule(_NamedRule, _KeywordRule, total=False):
     """A rule, with the names of fields that rule files have."""
 
     algorithm: Literal["fixed_window", "sliding_window", "sliding_log", "sliding_buckets", "gcra", "token_bucket",
@@ -85,6 +104,8 @@ class Rule(_NamedRule, total=False):
     """What of a request is the key: user_id, ip_address, api_key, header:<name>, path:<name> or global; or an array of them."""
     ipv6_prefix_length: int
     """How many leading bits of an IPv6 address identify a client. Default: 64."""
+    lease: Lease
+    """A process borrows units of its server ahead of its calls, and decides by them. Default: the server decides each check."""
     lease_seconds: float
     """How long a reservation lives without being renewed. Default: 60."""
     limit: float

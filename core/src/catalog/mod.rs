@@ -20,7 +20,7 @@ use crate::matching::Matcher;
 use crate::metrics::RuleCounters;
 use crate::request::{Check, CheckOptions};
 use crate::rules::{
-    Algorithm, Identifier, Limit, MAX_BURST, MAX_LOG, MAX_WINDOW_US, Rule, RuleId, Rules, Scope,
+    Algorithm, Identifier, LeaseTerms, Limit, MAX_BURST, MAX_LOG, MAX_WINDOW_US, Rule, RuleId, Rules, Scope,
 };
 use crate::text::words::quote;
 use amount::refusal;
@@ -41,6 +41,8 @@ pub(crate) struct Catalog {
     /// Where each of them is; the hash is a fast one, since names in it are the rules' own.
     places: HashMap<RuleId, usize>,
     matcher: Matcher,
+    /// Whether units are borrowed under any of them.
+    leases: bool,
     numbers: RandomState,
     secrets: SecretNames,
     /// The part of every limit that this limiter may use.
@@ -64,6 +66,8 @@ pub(crate) struct ReadyRule {
     pub(crate) requests: LimitNumber,
     /// Whether a denial may be remembered: it changes nothing, and ends by the passing of time alone, unless somebody gives back.
     pub(crate) remembers_denials: bool,
+    /// How a process borrows units, of a rule that does not only look on.
+    pub(crate) lease: Option<LeaseTerms>,
     /// Whether a limit counts a resource, so that a check has to name one.
     pub(crate) needs_resource: bool,
     /// Whether the key, and whether the resource, is a secret, which is hashed before it is stored.
@@ -137,9 +141,10 @@ impl Catalog {
             .iter()
             .map(|rule| (rule, counters(&rule.id).unwrap_or_else(|| Arc::new(RuleCounters::of(&rule.id)))))
             .map(|(rule, counters)| ReadyRule::new(rule, share, &numbers, counters));
-        let ready = ready.collect();
+        let ready: Vec<_> = ready.collect();
         let places = rules.iter().enumerate().map(|(place, rule)| (rule.id.clone(), place)).collect();
         Self {
+            leases: ready.iter().any(|rule| rule.lease.is_some()),
             ready,
             places,
             matcher: Matcher::new(&rules),
@@ -150,6 +155,12 @@ impl Catalog {
             share,
             reported: 0,
         }
+    }
+
+    /// Whether units are borrowed under any rule.
+    #[inline(always)]
+    pub(crate) fn leases(&self) -> bool {
+        self.leases
     }
 
     /// What is counted of each rule, in their order.
@@ -272,6 +283,7 @@ impl ReadyRule {
         Self {
             limits: limits.collect(),
             remembers_denials: !needs_resource && holds.is_none() && !writes_denials,
+            lease: rule.lease.filter(|_| !rule.shadow),
             holds,
             key_records: KeyRecordPolicy::new(rule, number),
             key_record: number(KeyRecordPolicy::SUFFIX),

@@ -10,6 +10,8 @@ use crate::plan::RawDecision;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Denial {
     cost: u64,
+    /// The limit that the call gave.
+    amount: Option<u64>,
     limit: u64,
     window_us: u64,
     /// When the call was sent: the server decided later, so everything ends a little too early, and never too late.
@@ -22,11 +24,17 @@ pub(super) struct Denial {
 
 impl Denial {
     /// `None`: it is not denied, or not for a single unit.
-    pub(super) fn new(raw: &RawDecision<'_>, cost: u64, sent_at: Micros, age: u64) -> Option<Self> {
+    pub(super) fn new(
+        raw: &RawDecision<'_>,
+        (cost, amount): (u64, Option<u64>),
+        sent_at: Micros,
+        age: u64,
+    ) -> Option<Self> {
         let is_denied = !raw.allowed || raw.shadow_denied;
         let is_remembered = is_denied && !raw.blocked && cost == raw.remaining + 1;
         is_remembered.then_some(Self {
             cost,
+            amount,
             limit: raw.limit,
             window_us: raw.window_us,
             sent_at,
@@ -38,9 +46,14 @@ impl Denial {
 
     /// The same denial at a later time; `None`: the server has to be asked. (A clock that steps back shows an earlier one.)
     #[inline(always)]
-    pub(super) fn at<'a>(&self, now: Micros, cost: u64, rule: &'a ReadyRule) -> Option<RawDecision<'a>> {
+    pub(super) fn at<'a>(
+        &self,
+        now: Micros,
+        (cost, amount): (u64, Option<u64>),
+        rule: &'a ReadyRule,
+    ) -> Option<RawDecision<'a>> {
         let passed = u64::try_from(now - self.sent_at).ok()?;
-        if cost != self.cost || passed >= self.age || passed >= self.fits_after {
+        if cost != self.cost || amount != self.amount || passed >= self.age || passed >= self.fits_after {
             return None;
         }
         let never = self.fits_after == RawDecision::NEVER;

@@ -1,9 +1,12 @@
-//! What a process remembers of keys, so that a call need not go to the server: denials. No I/O and no clock: the limiter hands
-//! in its time.
+//! What a process remembers of keys, and has borrowed, so that a call need not go to the server: denials and units. No I/O
+//! and no clock: the limiter hands in its time.
 
 mod denial;
-mod denials;
+mod lease;
+mod table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use denials::{Denials, Watch};
+#[cfg(test)]
+pub(crate) use lease::{Lease, Spending};
+pub(crate) use table::{Asked, Cells, Watch};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::denials::{Denials, Watch};
+use super::table::{Cells, Watch};
 use crate::algorithm::Micros;
 use crate::catalog::{Catalog, Share};
 use crate::decision::Source;
@@ -58,7 +58,7 @@ struct Seen {
 struct World<'a> {
     catalog: &'a Catalog,
     plans: &'a [Plan<'a>],
-    denials: &'a Denials,
+    cells: &'a Cells,
     server: Engine,
     now: Micros,
     calls: VecDeque<Call<'a>>,
@@ -81,10 +81,10 @@ impl<'a> World<'a> {
         let plan = &self.plans[cost as usize - 1];
         let now = self.now;
         let rule = self.catalog.find("r").unwrap();
-        let found = (op == Op::Check).then(|| self.denials.find(rule, "k", (cost, None), || now)).flatten();
+        let found = (op == Op::Check).then(|| self.cells.find(rule, "k", (cost, None), || now)).flatten();
         match found {
             None => {
-                let watch = self.denials.watch(plan, op, now);
+                let watch = self.cells.watch(plan, op, now);
                 self.calls.push_back(Call { op, plan, watch, outcomes: None });
             }
             Some(denied) => self.compare(plan, &denied, others_charge),
@@ -127,12 +127,12 @@ impl<'a> World<'a> {
 fn play(fields: &str, seed: u64, others: bool) -> Seen {
     let catalog = catalog(fields);
     let plans: Vec<_> = (1..=COSTS).map(|cost| plan(&catalog, cost)).collect();
-    let denials = Denials::new(AGE);
+    let cells = Cells::new(AGE);
     let mut random = Random::new(seed);
     let mut world = World {
         catalog: &catalog,
         plans: &plans,
-        denials: &denials,
+        cells: &cells,
         server: Engine::new(100),
         now: 1_700_000_000_000_000,
         calls: VecDeque::new(),
@@ -184,21 +184,21 @@ fn without_others_every_denial_is_that_of_the_server() {
 #[test]
 fn the_oldest_goes_and_entries_are_small() {
     let catalog = catalog(RULES[0]);
-    let (rule, denials) = (catalog.find("r").unwrap(), Denials::new(AGE));
+    let (rule, cells) = (catalog.find("r").unwrap(), Cells::new(AGE));
     let deny = |key: &str| {
         let check = Check::new("r", key).with(CheckOptions::new().cost(6));
         let plan = Plan::new(&catalog, &[check], Op::Check).unwrap();
         let engine = Engine::new(1);
-        let watch = denials.watch(&plan, Op::Check, 0).unwrap();
+        let watch = cells.watch(&plan, Op::Check, 0).unwrap();
         let outcomes = engine.run(&plan, Op::Check, || 0);
         watch.decided(&plan.raw_decision(&plan.items[0], &outcomes, Source::Server));
     };
     (0..50_000).for_each(|key| deny(&key.to_string()));
-    assert!((9_900..=10_000).contains(&denials.len()), "{}", denials.len());
-    let is_kept = |key: u32| denials.find(rule, &key.to_string(), (6, None), || 1).is_some();
+    assert!((9_900..=10_000).contains(&cells.len()), "{}", cells.len());
+    let is_kept = |key: u32| cells.find(rule, &key.to_string(), (6, None), || 1).is_some();
     assert!((45_000..50_000).all(is_kept) && !(0..30_000).any(is_kept));
     // Two for its place in the order; an index of a hash table takes one byte in eight sevenths of its places, doubled at most.
-    const { assert!(Denials::ENTRY * 2 / 7 * 4 + 2 * 16 <= 200) };
+    const { assert!(Cells::ENTRY * 2 / 7 * 4 + 2 * 16 <= 200) };
 }
 
 #[test]

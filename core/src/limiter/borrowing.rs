@@ -31,7 +31,9 @@ impl<D: Driver> ServerCalls<'_, D> {
         let is_replicated = self.drive(&mut borrowing, deadline).await;
         let cut_off = borrowing.cut_off();
         let (decided, borrower, region, later) = borrowing.finish();
-        Lender { servers: Arc::downgrade(self.servers), borrower, region }.go_on(later);
+        if let Some(region) = region {
+            Lender { servers: Arc::downgrade(self.servers), borrower, region }.go_on(later);
+        }
         (cut_off, decided.map(|decided| decided.replicated(is_replicated)))
     }
 }

@@ -157,10 +157,10 @@ impl MemoryCalls<'_> {
 impl<D: Driver> ServerCalls<'_, D> {
     pub(super) async fn single(self, check: &Check<'_>, op: Op) -> Result<Decision> {
         self.server.ensure_open()?;
-        if let Some(denied) = self.remembered(check, op)? {
-            return Ok(denied);
-        }
         let catalog = self.shared.rules.snapshot();
+        if let Some(decision) = self.by_cell(&catalog, check, op)? {
+            return Ok(decision);
+        }
         let (once, id) = check.split_request_id();
         let plan = Plan::repeatable(&catalog, &[once], (op, Form::Single), id)?;
         let decided = self.decide(&plan, op, HoldId::default(), false).await;
@@ -181,9 +181,9 @@ impl<D: Driver> ServerCalls<'_, D> {
     ) -> Result<Decision> {
         self.server.ensure_open()?;
         if let ([check], None) = (checks, request_id)
-            && let Some(denied) = self.remembered(check, op)?
+            && let Some(decision) = self.by_cell(catalog, check, op)?
         {
-            return Ok(Decision { parts: vec![denied.clone()], ..denied });
+            return Ok(Decision { parts: vec![decision.clone()], ..decision });
         }
         let plan = Plan::repeatable(catalog, checks, (op, Form::WithParts), request_id)?;
         let decided = self.decide(&plan, op, HoldId::default(), false).await?;
@@ -203,6 +203,8 @@ impl<D: Driver> ServerCalls<'_, D> {
         let deadline = self.server.deadline(plan.timeout);
         let (cut_off, mut decided) = if let Some(borrowing) = self.borrowing(plan, op) {
             D::apart(self.borrow(borrowing, deadline)).await
+        } else if let Some(asked) = self.asked(plan, op) {
+            (None, D::apart(self.lease(plan, asked, deadline)).await)
         } else {
             let mut sequence = self.shared.sequence(plan, op, id);
             if wants_forecast {

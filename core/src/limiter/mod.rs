@@ -18,6 +18,7 @@ mod examining;
 mod fallback;
 mod holding;
 mod key_records;
+mod leasing;
 mod lone;
 mod looking;
 mod memory;

@@ -1,4 +1,4 @@
-//! Checks that are denied without a server, by what it said before.
+//! Checks that are decided without a server: by units that it lent, and by what it said before.
 
 use std::borrow::Cow;
 
@@ -6,49 +6,64 @@ use super::backend::ServerCalls;
 use super::driver::Driver;
 use super::shared::Shared;
 use crate::algorithm::Micros;
+use crate::catalog::Catalog;
 use crate::cells::Watch;
-use crate::decision::Decision;
+use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::keys::key::is_canonical;
+use crate::metrics::LoanUse;
 use crate::plan::{Op, Plan, ruled};
 use crate::request::Check;
 
 impl<D: Driver> ServerCalls<'_, D> {
-    /// The denial of a check that the server denied before; `None`: the server has to be asked.
-    #[inline]
-    pub(super) fn remembered(self, check: &Check<'_>, op: Op) -> Result<Option<Decision>> {
-        let options = &check.options;
-        let Some(denials) =
-            self.shared.denials.as_ref().filter(|_| op == Op::Check && options.request_id.is_none())
-        else {
+    /// The decision about a check for which units were borrowed, or that the server denied before; `None`: the server has to be
+    /// asked.
+    #[inline(always)]
+    pub(super) fn by_cell(self, catalog: &Catalog, check: &Check<'_>, op: Op) -> Result<Option<Decision>> {
+        if op != Op::Check || !(self.shared.cells.remembers() | catalog.leases()) {
             return Ok(None);
-        };
-        self.server.ensure_open()?;
-        let catalog = self.shared.rules.snapshot();
-        let rule = ruled(&catalog, check)?;
-        if !rule.remembers_denials {
+        }
+        self.shared.by_cell(catalog, check)
+    }
+}
+
+impl Shared {
+    #[inline]
+    fn by_cell(&self, catalog: &Catalog, check: &Check<'_>) -> Result<Option<Decision>> {
+        let options = &check.options;
+        if options.request_id.is_some() {
+            return Ok(None);
+        }
+        let rule = ruled(catalog, check)?;
+        let terms = rule.lease.filter(|_| options.limit.is_none());
+        let is_remembered = rule.remembers_denials && self.cells.remembers();
+        if !(is_remembered || terms.is_some()) {
             return Ok(None);
         }
         let is_stored = rule.keeps_keys() && is_canonical(check.key);
         let name = if is_stored { Cow::Borrowed(check.key) } else { catalog.key_name(rule, check.key) };
         let cost = options.cost;
-        let Some(raw) = denials.find(rule, &name, (cost, options.limit), || self.shared.own_time()) else {
-            return Ok(None);
+        let now = || self.own_time();
+        let found = match terms {
+            Some(terms) => self.cells.spend(rule, &terms, &name, cost, now),
+            None => self.cells.find(rule, &name, (cost, options.limit), now),
         };
-        let denied = Decision::from(raw);
-        rule.counters.decided(&denied, &name, cost);
-        Ok(Some(denied))
+        let Some(raw) = found else { return Ok(None) };
+        let decision = Decision::from(raw);
+        if decision.allowed && decision.source == Source::Lease {
+            rule.counters.lent(LoanUse::Spent, cost as f64);
+        }
+        rule.counters.decided(&decision, &name, cost);
+        Ok(Some(decision))
     }
-}
 
-impl Shared {
     /// Watches a call that may change what is remembered, while the server carries it out.
     pub(super) fn watch<'a>(&'a self, plan: &'a Plan<'a>, op: Op) -> Option<Watch<'a>> {
-        self.denials.as_ref()?.watch(plan, op, self.own_time())
+        self.cells.watch(plan, op, self.own_time())
     }
 
-    /// The time by which denials are remembered: that of a manual clock, else what has passed here.
-    fn own_time(&self) -> Micros {
+    /// The time of cells: that of a manual clock, else what has passed here.
+    pub(super) fn own_time(&self) -> Micros {
         self.now().unwrap_or_else(|| self.passed() as Micros)
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::fallback::FallbackState;
 use super::queue::{Moment, WaitQueue};
 use crate::algorithm::{HoldId, Micros};
-use crate::cells::Denials;
+use crate::cells::Cells;
 use crate::error::{Error, Result};
 use crate::metrics::LimiterCounters;
 use crate::options::LimiterOptions;
@@ -25,8 +25,8 @@ pub(super) struct Shared {
     pub(super) counters: LimiterCounters,
     /// Whether no server is tried when the limiter is made.
     pub(super) is_lazy: bool,
-    /// Denials that are remembered, if that is wanted.
-    pub(super) denials: Option<Denials>,
+    /// Denials that are remembered, and units that were borrowed.
+    pub(super) cells: Cells,
     clock: Option<ManualClock>,
     began: Instant,
 }
@@ -46,7 +46,7 @@ impl Shared {
             fallback,
             counters: LimiterCounters::default(),
             is_lazy: false,
-            denials: (age > 0).then(|| Denials::new(age)),
+            cells: Cells::new(age),
             clock: options.clock.clone(),
             began: Instant::now(),
         }

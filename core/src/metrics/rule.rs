@@ -38,7 +38,7 @@ impl Outcome {
     }
 }
 
-/// What became of units that another region lends.
+/// What became of units that another region, or the server, lends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoanUse {
     Asked,
@@ -52,8 +52,15 @@ impl LoanUse {
 }
 
 /// Who may decide, in the order of the counters.
-const SOURCES: [Source; 6] =
-    [Source::Memory, Source::Server, Source::Fallback, Source::Allotment, Source::Share, Source::Cache];
+const SOURCES: [Source; 7] = [
+    Source::Memory,
+    Source::Server,
+    Source::Fallback,
+    Source::Allotment,
+    Source::Share,
+    Source::Cache,
+    Source::Lease,
+];
 
 /// So many groups of threads count apart: a counter that two processors write to takes longer than a check in memory.
 const STRIPES: usize = 8;
@@ -135,7 +142,7 @@ impl RuleCounters {
         self.add(Source::Server, Outcome::Error, "", 0);
     }
 
-    /// Counts units that another region lends.
+    /// Counts units that another region, or the server, lends.
     pub(crate) fn lent(&self, what: LoanUse, units: f64) {
         self.loans[what as usize].fetch_add(units as u64, Ordering::Relaxed);
     }
@@ -229,6 +236,7 @@ fn place(source: Source) -> usize {
         Source::Allotment => 3,
         Source::Share => 4,
         Source::Cache => 5,
+        Source::Lease => 6,
     }
 }
 

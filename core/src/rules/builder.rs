@@ -199,6 +199,13 @@ impl RuleBuilder {
         self.set("global", json!({ "max_age_ms": max_age.as_secs_f64() * 1e3 }))
     }
 
+    /// The process borrows units of its server ahead of its calls: they may be spent for `max_age`, and are asked for at most once
+    /// a `pace`.
+    pub fn leased(self, max_age: Duration, pace: Duration) -> Self {
+        let ms = |span: Duration| span.as_secs_f64() * 1e3;
+        self.set("lease", json!({ "max_age_ms": ms(max_age), "pace_ms": ms(pace) }))
+    }
+
     /// Lower numbers are decided and reported first.
     pub fn priority(self, priority: i64) -> Self {
         self.set("priority", priority)

@@ -12,6 +12,7 @@ mod global;
 mod id;
 mod identifier;
 mod json;
+mod lease;
 mod limits;
 mod matching;
 mod model;
@@ -38,8 +39,8 @@ pub use id::RuleId;
 pub(crate) use identifier::is_token;
 pub(crate) use limits::{MAX_BURST, MAX_LOG, MAX_MICROS, MAX_WINDOW_US};
 pub use model::{
-    Algorithm, Block, CalendarUnit, CalendarWindow, GcraName, Identifier, Limit, Match, Rule, Scope,
-    Structure, WindowStart,
+    Algorithm, Block, CalendarUnit, CalendarWindow, GcraName, Identifier, LeaseTerms, Limit, Match, Rule,
+    Scope, Structure, WindowStart,
 };
 #[cfg(feature = "internal")]
 pub(crate) use object::identifier;

@@ -34,6 +34,8 @@ pub struct Rule {
     /// The limit holds over all regions: how long another region may use what the one in charge of a key lends it, in
     /// microseconds. `None`: each region counts by itself.
     pub global_us: Option<u64>,
+    /// How a process borrows units of its server ahead of its calls; `None`: the server decides each check.
+    pub lease: Option<LeaseTerms>,
     /// Decide and count, but always admit.
     pub shadow: bool,
     /// What a call answers that no server can decide; `None`: what the limiter's option of that name says.
@@ -221,6 +223,16 @@ pub struct Block {
     pub factor: f64,
     /// The longest block that begins with a denial, in microseconds. So long after its end a block is remembered.
     pub max_us: u64,
+}
+
+/// How a process borrows units of its server ahead of its calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeaseTerms {
+    /// How long borrowed units may be spent, in microseconds; not longer than the window.
+    pub max_age_us: u64,
+    /// How much time lies between two requests for units of one key, in microseconds.
+    pub pace_us: u64,
 }
 
 /// Where in a request a key or a resource is found.

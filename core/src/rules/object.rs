@@ -31,6 +31,12 @@ pub(crate) fn object(rule: &Rule) -> Object {
         ("block", rule.block.as_ref().map(|it| Value::Object(block(it)))),
         ("overrides", present(rule.overrides, true)),
         ("global", rule.global_us.map(|us| json!({ "max_age_ms": us as f64 / 1e3 }))),
+        (
+            "lease",
+            rule.lease.map(
+                |it| json!({ "max_age_ms": it.max_age_us as f64 / 1e3, "pace_ms": it.pace_us as f64 / 1e3 }),
+            ),
+        ),
         ("shadow", present(rule.shadow, true)),
         ("fallback", rule.fallback.map(|fallback| json!(fallback.name()))),
         ("priority", Some(json!(rule.priority))),

@@ -5,7 +5,7 @@ use super::fields::{Checked, Fields};
 use super::id::RuleId;
 use super::json::{Json, MAX_WHOLE};
 use super::model::{Algorithm, Rule, Scope};
-use super::{algorithm, block, global, identifier, limits, matching, table};
+use super::{algorithm, block, global, identifier, lease, limits, matching, table};
 
 const RULE_ID: &str = "1 to 128 of A-Z a-z 0-9 _ . : / -";
 const DEFAULT_IPV6_PREFIX: u8 = 64;
@@ -55,10 +55,11 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
     }
     let whole = format!("a whole number from 1 to {MAX_WHOLE}");
     let cost = fields.optional("cost", &whole, |value| value.whole(1, MAX_WHOLE))?;
-    let lease_us = lease(&fields, algorithm)?;
+    let lease_us = reservation_lease(&fields, algorithm)?;
     let block = block::block(&fields, &limits)?;
     let overrides = block::overrides(&fields, &limits)?;
     let global_us = global::global(&fields, &limits)?;
+    let lease = lease::lease(&fields, &limits)?;
     let rule = Rule {
         id: RuleId::from(id),
         description: description.unwrap_or_default().to_owned(),
@@ -71,6 +72,7 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
         block,
         overrides,
         global_us,
+        lease,
         shadow: fields.flag("shadow")?,
         fallback: fields.word("fallback", &Fallback::WORDS)?,
         priority: priority(&fields)?,
@@ -100,7 +102,7 @@ fn ensure_counts(rule: &Rule, fields: &Fields<'_>) -> Checked<()> {
 }
 
 /// How long reservations live, in microseconds, for a rule that has them.
-fn lease(fields: &Fields<'_>, algorithm: Algorithm) -> Checked<Option<u64>> {
+fn reservation_lease(fields: &Fields<'_>, algorithm: Algorithm) -> Checked<Option<u64>> {
     let reserves = fields.flag("reservations")? || algorithm == Algorithm::Concurrency;
     if reserves && fields.flag("count_denied")? {
         return Err(

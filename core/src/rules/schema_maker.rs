@@ -198,6 +198,18 @@ fn limits() -> impl Iterator<Item = Value> {
             } },
         }),
         json!({
+            "if": { "required": ["lease"] },
+            "then": { "properties": {
+                "limits": { "maxItems": 1, "items": { "properties": { "scope": { "const": "key" }, "window": false } } },
+                "block": false,
+                "count_denied": false,
+                "global": false,
+                "overrides": false,
+                "reservations": false,
+                "window": false,
+            } },
+        }),
+        json!({
             "if": { "required": ["block"] },
             "then": { "properties": { "limits": { "items": { "properties": { "scope": { "const": "key" } } } } } },
         }),

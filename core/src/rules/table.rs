@@ -76,6 +76,8 @@ const RATES: &[&str] = &[
 ];
 /// Those that may hold over regions.
 const GLOBALS: &[&str] = &["fixed_window", "gcra", "token_bucket", "leaky_bucket", "uniform"];
+/// Those of which a process may borrow.
+const LEASES: &[&str] = &["fixed_window", "gcra", "token_bucket", "leaky_bucket"];
 /// A minute.
 pub(super) const MAX_AGE_MS: f64 = 60_000.0;
 const SLOTS: &[&str] = &["sliding_buckets", "decay"];
@@ -199,6 +201,12 @@ pub(super) const RULE: &[Field] = &[
         "The limit holds over all regions of the limiter. Default: each region counts by itself.",
     )
     .only(GLOBALS),
+    field(
+        "lease",
+        FieldKind::Object(LEASE),
+        "A process borrows units of its server ahead of its calls, and decides by them. Default: the server decides each check.",
+    )
+    .only(LEASES),
     field("match", FieldKind::Object(MATCH), "Which requests the rule applies to. Default: only by name."),
     field(
         "unless",
@@ -261,6 +269,20 @@ pub(super) const GLOBAL: &[Field] = &[field(
     "How long what is lent to another region may be used, and a denial be remembered there. Default: 2000, or the window.",
 )];
 
+/// The fields of `lease`.
+pub(super) const LEASE: &[Field] = &[
+    field(
+        "max_age_ms",
+        FieldKind::Number(1.0, Some(MAX_AGE_MS)),
+        "How long borrowed units may be spent; the window at most. Default: 20, or the window.",
+    ),
+    field(
+        "pace_ms",
+        FieldKind::Number(1.0, Some(MAX_AGE_MS)),
+        "How much time lies between two requests for units of one key; max_age_ms at most. Default: half of max_age_ms.",
+    ),
+];
+
 /// The conditions of `match`.
 pub(super) const MATCH: &[Field] = &[
     field(
@@ -302,6 +324,8 @@ pub(super) fn place_inside(name: &str) -> Option<&'static str> {
         _ if is_in(LIMIT) => Some("an entry of \"limits\""),
         _ if is_in(MATCH) => Some("\"match\""),
         _ if is_in(BLOCK) => Some("\"block\""),
+        "max_age_ms" => Some("\"global\" or \"lease\""),
+        _ if is_in(LEASE) => Some("\"lease\""),
         _ if is_in(GLOBAL) => Some("\"global\""),
         _ => None,
     }

@@ -106,6 +106,19 @@ impl Borrower {
         }
     }
 
+    /// To borrow of the near server itself.
+    pub(super) fn leasing(charge: &Charge<'_>, prefix: &str, age: f64, clock: Option<Micros>) -> Self {
+        Self {
+            policy: charge.policy.as_ref().clone(),
+            near: String::new(),
+            far: charge.name(prefix),
+            age,
+            trip: 0.0,
+            clock: clock.map_or(SERVER_CLOCK, |now| now as f64),
+            counters: Arc::clone(&charge.rule.counters),
+        }
+    }
+
     fn useful(&self) -> f64 {
         self.policy.longest_by(&self.policy) as f64
     }

@@ -1,9 +1,10 @@
-//! A check under a limit that another region is in charge of: it is spent from what that region has lent, or decided there.
+//! A check with which units are borrowed: of the region in charge of its key, where it is spent from what that region has
+//! lent or decided there, or of the near server for a process.
 
 use redis::Value;
 use smallvec::SmallVec;
 
-use super::borrower::{Borrower, Spending, Spent};
+use super::borrower::{Borrower, Spending};
 use super::step::CallSettings;
 use super::{Decided, ScriptSequence, located, unanswered};
 use crate::algorithm::Micros;
@@ -21,8 +22,8 @@ pub(crate) struct Borrowing<'a> {
     wire: &'a CallSettings,
     borrower: Borrower,
     cost: f64,
-    /// The place of the region in charge.
-    region: usize,
+    /// The place of the region in charge; `None`: the near server lends.
+    region: Option<usize>,
     step: Step,
     failure: Option<Error>,
     outcome: Option<(Outcome, Source)>,
@@ -32,8 +33,8 @@ pub(crate) struct Borrowing<'a> {
 #[derive(Debug)]
 enum Step {
     Spend,
-    /// The region in charge decides.
-    Lend(Spent),
+    /// Who lends decides. How much to borrow, and the time of that.
+    Lend(f64, Micros),
     Done,
 }
 
@@ -70,12 +71,36 @@ impl<'a> Borrowing<'a> {
             wire,
             borrower,
             cost: charge.cost,
-            region,
+            region: Some(region),
             step: Step::Spend,
             failure: None,
             outcome: None,
             later: Later::default(),
         })
+    }
+
+    /// A check with which a process borrows `want` units of the near server, `sent_at`, to be spent for `age` microseconds.
+    pub(crate) fn leasing(
+        plan: &'a Plan<'a>,
+        wire: &'a CallSettings,
+        clock: Option<Micros>,
+        (want, sent_at): (f64, Micros),
+        age: Micros,
+    ) -> Self {
+        let charge = &plan.charges[0];
+        let borrower = Borrower::leasing(charge, &wire.prefix, age as f64, clock);
+        borrower.note(LoanUse::Asked, want);
+        Self {
+            plan,
+            wire,
+            borrower,
+            cost: charge.cost,
+            region: None,
+            step: Step::Lend(want, sent_at),
+            failure: None,
+            outcome: None,
+            later: Later::default(),
+        }
     }
 
     fn spent(&mut self, reply: Value) -> Result<()> {
@@ -86,7 +111,7 @@ impl<'a> Borrowing<'a> {
             self.borrower.note(LoanUse::Spent, self.cost);
         }
         match spent.spending {
-            Spending::Elsewhere => self.step = Step::Lend(spent),
+            Spending::Elsewhere => self.step = Step::Lend(spent.want, spent.now),
             Spending::Denied | Spending::Spent => {
                 self.later.want = (spent.want > 0.0).then_some((spent.want, spent.now));
                 self.outcome = Some((spent.outcome(), Source::Allotment));
@@ -95,8 +120,8 @@ impl<'a> Borrowing<'a> {
         Ok(())
     }
 
-    fn lent(&mut self, spent: &Spent, reply: Value) -> Result<()> {
-        let (lent, outcome) = self.borrower.lent(reply, Some(self.cost), (spent.want, spent.now))?;
+    fn lent(&mut self, asked: (f64, Micros), reply: Value) -> Result<()> {
+        let (lent, outcome) = self.borrower.lent(reply, Some(self.cost), asked)?;
         self.borrower.note(LoanUse::Granted, lent.granted);
         self.outcome = outcome.map(|outcome| (outcome, Source::Server));
         self.later.lent = lent.says_something().then_some(lent);
@@ -105,11 +130,11 @@ impl<'a> Borrowing<'a> {
 
     /// The place of the region in charge, where it failed to decide.
     pub(crate) fn cut_off(&self) -> Option<usize> {
-        matches!(self.step, Step::Lend(_)).then_some(self.region).filter(|_| self.failure.is_some())
+        self.region().filter(|_| self.failure.is_some())
     }
 
     /// What was decided, and what is yet to be sent to the region in charge, or kept.
-    pub(crate) fn finish(self) -> (Result<Decided>, Borrower, usize, Later) {
+    pub(crate) fn finish(self) -> (Result<Decided>, Borrower, Option<usize>, Later) {
         let decided = match (self.failure, self.outcome) {
             (Some(error), _) => Err(error),
             (None, None) => Err(unanswered()),
@@ -130,13 +155,13 @@ impl ScriptSequence for Borrowing<'_> {
         match &self.step {
             _ if self.failure.is_some() => None,
             Step::Spend => Some(self.borrower.spend(self.cost)),
-            Step::Lend(spent) => Some(self.borrower.lend(Some(self.cost), spent.want)),
+            Step::Lend(want, _) => Some(self.borrower.lend(Some(self.cost), *want)),
             Step::Done => None,
         }
     }
 
     fn region(&self) -> Option<usize> {
-        matches!(self.step, Step::Lend(_)).then_some(self.region)
+        if matches!(self.step, Step::Lend(..)) { self.region } else { None }
     }
 
     fn is_undoing(&self) -> bool {
@@ -151,7 +176,7 @@ impl ScriptSequence for Borrowing<'_> {
         let step = std::mem::replace(&mut self.step, Step::Done);
         let done = reply.and_then(|reply| match &step {
             Step::Spend => self.spent(reply),
-            Step::Lend(spent) => self.lent(spent, reply),
+            &Step::Lend(want, asked_at) => self.lent((want, asked_at), reply),
             Step::Done => Ok(()),
         });
         if let Err(error) = done {

@@ -103,6 +103,7 @@ fn reads_every_field() {
         block: None,
         overrides: false,
         global_us: None,
+        lease: None,
         shadow: true,
         fallback: Some(Fallback::Deny),
         priority: 10,

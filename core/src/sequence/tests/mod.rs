@@ -5,6 +5,7 @@ mod calendar;
 mod callers;
 mod compensations;
 mod histories;
+mod leases;
 mod lending;
 mod recorded;
 mod server;

@@ -1,0 +1,176 @@
+//! Units that a process has borrowed of its server, for one rule and key. A state machine without I/O and clock.
+
+use crate::algorithm::Micros;
+use crate::regions::Deposit;
+use crate::rules::LeaseTerms;
+
+/// The rate is taken over this time: a quarter each, and the one that is not over yet.
+const SPAN: Micros = 500_000;
+const QUARTERS: usize = 4;
+const QUARTER: Micros = SPAN / QUARTERS as Micros;
+/// A rate at which fewer units are spent before a lease ends is none to borrow for.
+const LEAST_SPENT: f64 = 10.0;
+/// After a loan of less than was asked for, nobody asks more than once a pace for so long, and for so many round trips.
+const LEAST_CONTENTION: Micros = 1_000_000;
+const TRIPS: Micros = 4;
+
+/// What becomes of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spending {
+    /// Units were spent; so many are left, and the key is as if never seen after so long.
+    Spent { left: u64, fresh_after: Micros },
+    /// Others use up the limit too: it is denied until the next request.
+    Denied { left: u64, retry_after: Micros, fresh_after: Micros },
+    /// The server decides.
+    Elsewhere,
+}
+
+/// Units that were not spent, and when they were granted by the server's clock.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Unspent {
+    pub(crate) units: u64,
+    pub(crate) granted_at: f64,
+}
+
+/// Times are by the limiter's clock but for `granted_at`, in microseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Lease {
+    begun: Micros,
+    /// What was asked for since it began, and in each quarter of the span before that.
+    counts: [u64; QUARTERS + 1],
+    units: u64,
+    valid_until: Micros,
+    granted_at: f64,
+    next_request: Micros,
+    contended_until: Micros,
+    fits_at: Micros,
+    fresh_at: Micros,
+}
+
+impl Lease {
+    pub(crate) fn new(now: Micros) -> Self {
+        Self {
+            begun: now,
+            counts: [0; QUARTERS + 1],
+            units: 0,
+            valid_until: now,
+            granted_at: 0.0,
+            next_request: now,
+            contended_until: now,
+            fits_at: now,
+            fresh_at: now,
+        }
+    }
+
+    /// Spends a cost, denies it, or leaves it to the server. `most` is the largest cost that can ever fit.
+    #[inline(always)]
+    pub(crate) fn spend(&mut self, now: Micros, (cost, most): (u64, u64), terms: &LeaseTerms) -> Spending {
+        if now < self.begun || now - self.begun >= QUARTER {
+            self.turn(now, terms);
+        }
+        // A cost that can never fit says nothing of what is needed.
+        self.counts[0] += cost.min(most);
+        let fresh_after = (self.fresh_at - now).max(0);
+        if now < self.valid_until && cost <= self.units {
+            self.units -= cost;
+            return Spending::Spent { left: self.units, fresh_after };
+        }
+        self.deny(now, cost, terms).map_or(Spending::Elsewhere, |retry_after| {
+            let left = if now < self.valid_until { self.units } else { 0 };
+            Spending::Denied { left, retry_after, fresh_after }
+        })
+    }
+
+    /// How long a cost has to wait that the server is not asked about.
+    fn deny(&self, now: Micros, cost: u64, terms: &LeaseTerms) -> Option<Micros> {
+        if now >= self.contended_until || now >= self.next_request {
+            return None;
+        }
+        // What is larger than what is asked for in a pace, the server decides.
+        let rate = self.rate(now);
+        let is_shared = is_worth(rate, terms) && cost as f64 <= rate * terms.pace_us as f64;
+        is_shared.then(|| self.fits_at.max(self.next_request) - now)
+    }
+
+    /// Units per microsecond. One that is not yet known for the whole span counts as less, not as more.
+    fn rate(&self, now: Micros) -> f64 {
+        let [count, whole @ .., last] = &self.counts;
+        let whole = whole.iter().sum::<u64>() + count;
+        let part = 1.0 - (now - self.begun) as f64 / QUARTER as f64;
+        (whole as f64 + *last as f64 * part.max(0.0)) / SPAN as f64
+    }
+
+    /// Begins another quarter. After a step of the clock back nothing lasts longer than it may.
+    #[cold]
+    fn turn(&mut self, now: Micros, terms: &LeaseTerms) {
+        if now < self.begun {
+            let valid_until = self.valid_until.min(now + terms.age());
+            *self = Self { units: self.units, granted_at: self.granted_at, valid_until, ..Self::new(now) };
+            return;
+        }
+        let passed = (now - self.begun) / QUARTER;
+        self.begun += passed * QUARTER;
+        for _ in 0..passed.min(self.counts.len() as Micros) {
+            self.counts.rotate_right(1);
+            self.counts[0] = 0;
+        }
+    }
+
+    /// How much to borrow with a call that the server decides, sent `now`; `None`: nothing. Takes note that it is asked for.
+    pub(crate) fn ask(&mut self, now: Micros, cost: u64, terms: &LeaseTerms) -> Option<u64> {
+        let has_enough = now < self.valid_until && cost <= self.units;
+        let rate = self.rate(now);
+        if now < self.begun || now < self.next_request || has_enough || !is_worth(rate, terms) {
+            return None;
+        }
+        self.next_request = now + terms.pace_us as Micros;
+        Some((rate * terms.max_age_us as f64) as u64)
+    }
+
+    /// Keeps what the server has lent to a request of `want` units, `sent_at`. Answers what was not spent of the last loan,
+    /// or what came too late.
+    pub(crate) fn deposit(
+        &mut self,
+        now: Micros,
+        (want, sent_at): (u64, Micros),
+        lent: &Deposit,
+        terms: &LeaseTerms,
+    ) -> Option<Unspent> {
+        let trip = (now - sent_at).max(0);
+        if lent.granted < want as f64 {
+            self.contended_until = sent_at + LEAST_CONTENTION.max(TRIPS * trip);
+        }
+        self.fits_at = lent.fits_at as Micros;
+        self.fresh_at = lent.fresh_at as Micros;
+        let loan = Unspent { units: lent.granted as u64, granted_at: lent.granted_at };
+        // Not longer than agreed by the clock of this process, whatever the reply says.
+        let valid_until = (lent.valid_until as Micros).min(sent_at + terms.age());
+        if loan.units == 0 {
+            return None;
+        }
+        if now < sent_at || now >= valid_until {
+            // A server that takes so long is not asked at every pace.
+            self.next_request = self.next_request.max(now + TRIPS * trip);
+            return Some(loan);
+        }
+        let before = self.end();
+        (self.units, self.granted_at, self.valid_until) = (loan.units, loan.granted_at, valid_until);
+        before
+    }
+
+    /// Takes back what is not spent.
+    pub(crate) fn end(&mut self) -> Option<Unspent> {
+        let units = std::mem::take(&mut self.units);
+        (units > 0).then_some(Unspent { units, granted_at: self.granted_at })
+    }
+}
+
+fn is_worth(rate: f64, terms: &LeaseTerms) -> bool {
+    rate * terms.max_age_us as f64 >= LEAST_SPENT
+}
+
+impl LeaseTerms {
+    fn age(&self) -> Micros {
+        self.max_age_us as Micros
+    }
+}

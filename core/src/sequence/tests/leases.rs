@@ -1,0 +1,289 @@
+//! Histories of processes that borrow of one server: what they admit in any interval stays within the bound.
+
+use std::collections::BTreeMap;
+
+use crate::algorithm::{Micros, Policy, State};
+use crate::catalog::{Catalog, Share};
+use crate::cells::{Lease, Spending};
+use crate::keys::secret::SecretNames;
+use crate::plan::{Op, Plan};
+use crate::random::Random;
+use crate::regions::Deposit;
+use crate::regions::lending::lend;
+use crate::request::Check;
+use crate::rules::{LeaseTerms, Rules};
+use crate::sequence::Borrower;
+
+const SECOND: Micros = 1_000_000;
+const BEGIN: Micros = 1_700_000_000_000_000;
+
+/// What a history is like.
+#[derive(Debug, Clone)]
+struct Setting {
+    algorithm: &'static str,
+    limit: u64,
+    burst: u64,
+    age_ms: u64,
+    pace_ms: u64,
+    processes: usize,
+    /// Calls a second, of all processes, as a part of the limit.
+    offered: f64,
+    is_skewed: bool,
+    most_cost: u64,
+    /// One way, at most.
+    trip: Micros,
+    /// Whether processes crash, or stop for a while.
+    fails: bool,
+}
+
+impl Setting {
+    fn random(random: &mut Random) -> Self {
+        let limit = 200 + random.below(6_000);
+        let age_ms = 2 + random.below(80);
+        Self {
+            algorithm: ["gcra", "gcra", "fixed_window"][random.below(3) as usize],
+            limit,
+            burst: 1 + random.below(limit),
+            age_ms,
+            pace_ms: 1 + random.below(age_ms),
+            processes: 1 + random.below(10) as usize,
+            offered: 0.5 + random.below(16) as f64 / 10.0,
+            is_skewed: random.below(2) == 0,
+            most_cost: 1 + random.below(3),
+            trip: [100, 2_000, 30_000][random.below(3) as usize],
+            fails: random.below(2) == 0,
+        }
+    }
+
+    fn rule(&self) -> String {
+        let Self { algorithm, limit, burst, age_ms, pace_ms, .. } = self;
+        let burst = if *algorithm == "gcra" { format!(r#", "burst": {burst}"#) } else { String::new() };
+        format!(
+            r#"[{{"rule_id": "r", "algorithm": "{algorithm}", "limit": {limit}, "window_size_seconds": 1{burst},
+                "lease": {{"max_age_ms": {age_ms}, "pace_ms": {pace_ms}}}}}]"#
+        )
+    }
+}
+
+enum Event {
+    Call(usize),
+    /// At the server: of whom, with which cost, how much is wanted, and when it was sent.
+    Request(usize, u64, Option<u64>, Micros),
+    Reply(usize, u64, Micros, Deposit),
+    GiveBack(u64, f64),
+}
+
+struct World {
+    setting: Setting,
+    random: Random,
+    policy: Policy,
+    borrower: Borrower,
+    terms: LeaseTerms,
+    state: Option<State>,
+    cells: Vec<Lease>,
+    stopped_until: Vec<Micros>,
+    events: BTreeMap<(Micros, u64), Event>,
+    number: u64,
+    /// When what was admitted.
+    admitted: Vec<(Micros, u64)>,
+    by_lease: u64,
+    requests: u64,
+    calls: u64,
+}
+
+impl World {
+    fn new(setting: Setting, seed: u64) -> Self {
+        let rules = Rules::from_json(&setting.rule()).unwrap();
+        let terms = rules.find("r").unwrap().lease.unwrap();
+        let catalog = Catalog::new(rules, SecretNames::default(), Share::default());
+        let plan = Plan::new(&catalog, &[Check::new("r", "k")], Op::Check).unwrap();
+        let charge = &plan.charges[0];
+        let mut world = Self {
+            random: Random::new(seed),
+            policy: charge.policy.as_ref().clone(),
+            borrower: Borrower::leasing(charge, "p", terms.max_age_us as f64, None),
+            terms,
+            state: None,
+            cells: vec![Lease::new(BEGIN); setting.processes],
+            stopped_until: vec![0; setting.processes],
+            events: BTreeMap::new(),
+            number: 0,
+            admitted: Vec::new(),
+            by_lease: 0,
+            requests: 0,
+            calls: 0,
+            setting,
+        };
+        (0..world.setting.processes).for_each(|process| world.push(BEGIN, Event::Call(process)));
+        world
+    }
+
+    fn push(&mut self, at: Micros, event: Event) {
+        self.number += 1;
+        self.events.insert((at, self.number), event);
+    }
+
+    fn trip(&mut self) -> Micros {
+        1 + self.random.below(self.setting.trip as u64) as Micros
+    }
+
+    /// Microseconds from a call of a process to its next one.
+    fn pause(&mut self, process: usize) -> Micros {
+        let Setting { processes, is_skewed, offered, limit, most_cost, .. } = self.setting;
+        let weight = |process: usize| if is_skewed { process as f64 + 1.0 } else { 1.0 };
+        let all: f64 = (0..processes).map(weight).sum();
+        let rate = offered * limit as f64 * 2.0 / (most_cost as f64 + 1.0) * weight(process) / all;
+        let chance = (1 + self.random.below(1 << 30)) as f64 / f64::from(1 << 30);
+        (-chance.ln() / rate * 1e6) as Micros + 1
+    }
+
+    fn play(mut self, lasts: Micros) -> Self {
+        while let Some(((now, _), event)) = self.events.pop_first() {
+            if now > BEGIN + lasts {
+                break;
+            }
+            match event {
+                Event::Call(process) => self.call(process, now),
+                Event::Request(process, cost, want, sent_at) => {
+                    self.decide(process, (cost, want, sent_at), now)
+                }
+                Event::Reply(process, want, sent_at, deposit) => {
+                    let terms = self.terms;
+                    let unspent = self.cells[process].deposit(now, (want, sent_at), &deposit, &terms);
+                    if let Some(unspent) = unspent {
+                        self.give_back(unspent.units, unspent.granted_at, now);
+                    }
+                }
+                Event::GiveBack(units, granted_at) => {
+                    if let Some(state) = &mut self.state {
+                        self.policy.refund(state, now, units as f64, Some(granted_at as Micros));
+                    }
+                }
+            }
+        }
+        self
+    }
+
+    fn give_back(&mut self, units: u64, granted_at: f64, now: Micros) {
+        let at = now + self.trip();
+        self.push(at, Event::GiveBack(units, granted_at));
+    }
+
+    fn call(&mut self, process: usize, now: Micros) {
+        let pause = self.pause(process);
+        let now_or_later = now.max(self.stopped_until[process]);
+        self.push(now_or_later + pause, Event::Call(process));
+        if now < self.stopped_until[process] {
+            return;
+        }
+        if self.setting.fails {
+            match self.random.below(3_000) {
+                0 => self.cells[process] = Lease::new(now),
+                1 => self.stopped_until[process] = now + self.random.below(SECOND as u64) as Micros,
+                2 => {
+                    if let Some(unspent) = self.cells[process].end() {
+                        self.give_back(unspent.units, unspent.granted_at, now);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.calls += 1;
+        let cost = 1 + self.random.below(self.setting.most_cost);
+        let (terms, most) = (self.terms, self.policy.most());
+        match self.cells[process].spend(now, (cost, most), &terms) {
+            Spending::Spent { .. } => {
+                self.by_lease += cost;
+                self.admitted.push((now, cost));
+            }
+            Spending::Denied { retry_after, .. } => assert!(retry_after > 0),
+            Spending::Elsewhere => {
+                let want = self.cells[process].ask(now, cost, &terms);
+                self.requests += 1;
+                let at = now + self.trip();
+                self.push(at, Event::Request(process, cost, want, now));
+            }
+        }
+    }
+
+    fn decide(&mut self, process: usize, (cost, want, sent_at): (u64, Option<u64>, Micros), now: Micros) {
+        let state = self.state.get_or_insert_with(|| self.policy.fresh(now));
+        let mut before = state.clone();
+        self.policy.advance(&mut before, now);
+        let wanted = want.unwrap_or(0) as f64;
+        let (lent, outcome) = lend(&self.policy, state, now, Some(cost as f64), wanted);
+        let is_granted = outcome.is_some_and(|outcome| outcome.fits);
+        if is_granted {
+            self.admitted.push((now, cost));
+        }
+        let Some(want) = want else { return };
+        let own = Some((cost as f64, is_granted));
+        let (deposit, _) = self.borrower.follow(before, (lent, now), own, (wanted, sent_at));
+        let at = now + self.trip();
+        self.push(at, Event::Reply(process, want, sent_at, deposit));
+    }
+
+    /// In any interval, what is admitted is at most the burst, what leaks in it, and what leaks while a lease lasts.
+    fn check_bound(&self) {
+        let Setting { algorithm, limit, burst, .. } = self.setting;
+        let rate = limit as f64 / 1e6;
+        if algorithm == "fixed_window" {
+            let mut windows = BTreeMap::<Micros, u64>::new();
+            self.admitted.iter().for_each(|(at, cost)| *windows.entry(at / SECOND).or_default() += cost);
+            assert!(windows.values().all(|admitted| *admitted <= limit), "{windows:?} {:?}", self.setting);
+            return;
+        }
+        let ahead = rate * self.terms.max_age_us as f64;
+        let (mut sum, mut least) = (0.0, f64::INFINITY);
+        for &(at, cost) in &self.admitted {
+            let leaked = rate * (at - BEGIN) as f64;
+            least = f64::min(least, sum - leaked);
+            sum += cost as f64;
+            let excess = sum - leaked - least - burst as f64 - ahead;
+            assert!(excess <= 1.0, "{excess} beyond the bound: {:?}", self.setting);
+        }
+    }
+
+    fn sum(&self) -> u64 {
+        self.admitted.iter().map(|(_, cost)| cost).sum()
+    }
+}
+
+#[test]
+fn what_is_admitted_stays_within_the_bound() {
+    let (mut leased, mut sum) = (0, 0);
+    for seed in 0..40 {
+        let setting = Setting::random(&mut Random::new(seed));
+        let world = World::new(setting, seed).play(2 * SECOND + SECOND / 2);
+        world.check_bound();
+        leased += world.by_lease;
+        sum += world.sum();
+    }
+    assert!(leased * 5 > sum, "{leased} of {sum} by leases");
+}
+
+/// The cases of the design: even and skewed, half the limit to twice of it.
+#[test]
+fn nearly_all_is_admitted_and_few_calls_reach_the_server() {
+    for (is_skewed, offered) in [(false, 0.5), (false, 0.9), (false, 2.0), (true, 0.5), (true, 2.0)] {
+        let setting = Setting {
+            algorithm: "gcra",
+            limit: 20_000,
+            burst: 2_000,
+            age_ms: 20,
+            pace_ms: 10,
+            processes: 10,
+            offered,
+            is_skewed,
+            most_cost: 1,
+            trip: 100,
+            fails: false,
+        };
+        let world = World::new(setting.clone(), 1).play(3 * SECOND);
+        world.check_bound();
+        let ideal = (3 * setting.limit + setting.burst).min(world.calls) as f64;
+        let (part, calls) = (world.sum() as f64 / ideal, world.calls as f64 / world.requests as f64);
+        println!("{offered} skewed {is_skewed}: {part:.4} of the ideal, {calls:.1} checks a request");
+        assert!(part >= 0.97, "{part} of the ideal: {setting:?}");
+    }
+}

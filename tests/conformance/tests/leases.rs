@@ -1,0 +1,178 @@
+//! Units that processes borrow of a real server: when they are spent, and what is admitted by several limiters together.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sluicegate::{
+    AsyncRateLimiter, Builder, CheckOptions, Decision, ErrorKind, ManualClock, RateLimiter, Rules, Source,
+};
+use sluicegate_test_servers::Redis;
+
+const RULES: &str = r#"[
+    {"rule_id": "busy", "limit": 1000, "window_size_seconds": 1, "burst": 500, "lease": {"max_age_ms": 20}},
+    {"rule_id": "window", "algorithm": "fixed_window", "rate": "100000/hour", "lease": {"max_age_ms": 20}},
+    {"rule_id": "plain", "rate": "1000/s"}
+]"#;
+const MS: Duration = Duration::from_millis(1);
+
+struct World {
+    server: Redis,
+    clock: ManualClock,
+}
+
+impl World {
+    fn start() -> Self {
+        Self { server: Redis::start().unwrap(), clock: ManualClock::new(1_700_000_000_000_000) }
+    }
+
+    fn limiter(&self) -> RateLimiter {
+        builder(&self.server, RULES).clock(self.clock.clone()).build().unwrap()
+    }
+
+    /// Asks once a millisecond, for so many of them.
+    fn warm_up(&self, limiter: &RateLimiter, rule: &str, calls: usize) -> Vec<Decision> {
+        let ask = |_| {
+            self.clock.advance(MS);
+            limiter.check(rule, "k").unwrap()
+        };
+        (0..calls).map(ask).collect()
+    }
+}
+
+fn builder(server: &Redis, rules: &str) -> Builder {
+    let rules = Rules::from_json(rules).unwrap();
+    RateLimiter::builder(server.url()).rules(rules).response_timeout(Duration::from_secs(10))
+}
+
+fn count(decisions: &[Decision], source: Source) -> usize {
+    decisions.iter().filter(|decision| decision.source == source).count()
+}
+
+#[test]
+fn busy_keys_are_decided_by_what_was_borrowed() {
+    let world = World::start();
+    let limiter = world.limiter();
+    for rule in ["busy", "window"] {
+        let first = world.warm_up(&limiter, rule, 240);
+        assert_eq!(count(&first, Source::Lease), 0, "{rule}: its rate is not known yet");
+        let then = world.warm_up(&limiter, rule, 1_000);
+        assert!(then.iter().all(|decision| decision.allowed), "{rule}");
+        let (leased, asked) = (count(&then, Source::Lease), count(&then, Source::Server));
+        assert!(
+            leased >= 850 && leased + asked == 1_000,
+            "{rule}: {leased} by leases, {asked} by the server"
+        );
+        let last = then.iter().rev().find(|decision| decision.source == Source::Lease).unwrap();
+        let limit = limiter.peek(rule, "k").unwrap().limit;
+        assert_eq!((last.limit, last.retry_after), (limit, Duration::ZERO));
+    }
+    let plain = world.warm_up(&limiter, "plain", 700);
+    assert_eq!(count(&plain, Source::Server), 700);
+    let metrics = limiter.metrics();
+    let loans = &metrics.rules["busy"].loans;
+    assert!(loans.asked >= loans.granted && loans.granted >= loans.spent && loans.spent >= 850, "{loans:?}");
+    assert!(limiter.prometheus().contains(r#"rule="busy",result="admitted",source="lease""#));
+}
+
+#[test]
+fn units_end_by_their_age_and_with_a_reset() {
+    let world = World::start();
+    let limiter = world.limiter();
+    let ask = || limiter.check("busy", "k").unwrap().source;
+    let borrow = || {
+        world.warm_up(&limiter, "busy", 600);
+        // What is borrowed may have come to its last unit.
+        while ask() == Source::Server || ask() == Source::Server {
+            world.clock.advance(MS);
+        }
+    };
+    borrow();
+    world.clock.advance(MS * 20);
+    assert_eq!(ask(), Source::Server, "the lease has ended");
+    borrow();
+    limiter.reset("busy", "k").unwrap();
+    assert_eq!(ask(), Source::Server, "it was reset");
+    borrow();
+    let limited = CheckOptions::new().limit(900);
+    assert_eq!(limiter.check_with("busy", "k", limited).unwrap().source, Source::Server);
+    let once = CheckOptions::new().request_id("r-1");
+    assert_eq!(limiter.check_with("busy", "k", once).unwrap().source, Source::Server);
+    borrow();
+    limiter.close();
+    assert_eq!(limiter.check("busy", "k").unwrap_err().kind(), ErrorKind::Closed);
+}
+
+/// A limit of 400 a second, of which processes borrow for a fifth of a second.
+const SHARED: &str = r#"[{"rule_id": "shared", "limit": 400, "window_size_seconds": 1, "burst": 100,
+    "lease": {"max_age_ms": 200, "pace_ms": 50}}]"#;
+const RATE: f64 = 400.0;
+const MOST_AT_ONCE: f64 = 100.0;
+const AGE: f64 = 0.2;
+const LASTS: Duration = Duration::from_millis(2_500);
+
+/// When admitted calls began and ended.
+type Admitted = Mutex<Vec<(f64, f64, Source)>>;
+
+fn note(admitted: &Admitted, began: Instant, sent: Instant, decision: &Decision) {
+    if decision.allowed {
+        let at = |when: Instant| when.duration_since(began).as_secs_f64();
+        admitted.lock().unwrap().push((at(sent), at(Instant::now()), decision.source));
+    }
+}
+
+async fn ask_for_a_while(limiter: &AsyncRateLimiter, began: Instant, admitted: &Admitted) {
+    while began.elapsed() < LASTS {
+        let sent = Instant::now();
+        let decision = limiter.check("shared", "k").await.unwrap();
+        note(admitted, began, sent, &decision);
+        tokio::time::sleep(MS).await;
+    }
+}
+
+/// Calls that surely lie in an interval are at most the bound of one that is as long.
+fn check_bound(admitted: &[(f64, f64, Source)]) {
+    let steps = (0..).map(|step| f64::from(step) * 0.02).take_while(|step| *step < LASTS.as_secs_f64());
+    for from in steps {
+        let mut ends: Vec<_> = admitted.iter().filter(|call| call.0 >= from).map(|call| call.1).collect();
+        ends.sort_by(f64::total_cmp);
+        for (before, end) in ends.iter().enumerate() {
+            let bound = MOST_AT_ONCE + RATE * (end - from) + RATE * AGE;
+            let count = before as f64 + 1.0;
+            assert!(count <= bound + 1.0, "{count} from {from} to {end} s, where {bound} is the bound");
+        }
+    }
+}
+
+#[test]
+fn several_limiters_keep_the_bound_together() {
+    let server = Redis::start().unwrap();
+    let (began, admitted) = (Instant::now(), Admitted::default());
+    let tasks = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let limiter = builder(&server, SHARED).build().unwrap();
+                while began.elapsed() < LASTS {
+                    let sent = Instant::now();
+                    let decision = limiter.check("shared", "k").unwrap();
+                    note(&admitted, began, sent, &decision);
+                    thread::sleep(MS);
+                }
+            });
+            scope.spawn(|| {
+                tasks.block_on(async {
+                    let limiter = builder(&server, SHARED).connect().await.unwrap();
+                    let ask = || ask_for_a_while(&limiter, began, &admitted);
+                    tokio::join!(ask(), ask());
+                });
+            });
+        }
+    });
+    let admitted = admitted.into_inner().unwrap();
+    check_bound(&admitted);
+    let leased = admitted.iter().filter(|call| call.2 == Source::Lease).count();
+    println!("{} admitted, {leased} of them by leases", admitted.len());
+    assert!(leased > 50, "{leased} of {} by leases", admitted.len());
+}
