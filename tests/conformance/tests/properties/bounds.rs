@@ -16,9 +16,9 @@ const GRID: f64 = 2_251_799_813_685_248.0;
 
 /// An admitted cost.
 #[derive(Debug, Clone, Copy)]
-struct Admitted {
-    at: u64,
-    cost: f64,
+pub(crate) struct Admitted {
+    pub(crate) at: u64,
+    pub(crate) cost: f64,
 }
 
 #[test]
@@ -35,20 +35,34 @@ fn admitted_costs_stay_within_the_bound() {
             }
             world.note(Ok(decision)).unwrap();
         }
-        let limit = rule.bounded(rule.limits[0].limit) as f64;
-        match (rule.algorithm(), rule.option()) {
-            ("fixed_window", Some("aligned" | "UTC")) => aligned_windows(&rule, &admitted, limit),
-            ("fixed_window", _) => windows_of_first_requests(&rule, &admitted, limit),
-            ("sliding_log", _) => any_window(&admitted, limit, rule.longest_us()),
-            ("sliding_window", _) => {
-                aligned_windows(&rule, &admitted, limit)?;
-                any_window(&admitted, 2.0 * limit, rule.longest_us())
-            }
-            ("sliding_buckets", _) => live_slots(&rule, &admitted, limit),
-            ("decay", _) => faded(&rule, &admitted, limit + 0.25),
-            _ => bucket(&rule, &admitted, limit),
-        }
+        let most = Most { limit: rule.bounded(rule.limits[0].limit) as f64, at_once: rule.most() as f64 };
+        within(&rule, &admitted, most)
     });
+}
+
+/// What a bound is made of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Most {
+    pub(crate) limit: f64,
+    /// By a key never seen.
+    pub(crate) at_once: f64,
+}
+
+/// Whether the algorithm's own bound holds.
+pub(crate) fn within(rule: &RandomRule, admitted: &[Admitted], most: Most) -> Result<(), TestCaseError> {
+    let limit = most.limit;
+    match (rule.algorithm(), rule.option()) {
+        ("fixed_window", Some("aligned" | "UTC")) => aligned_windows(rule, admitted, limit),
+        ("fixed_window", _) => windows_of_first_requests(rule, admitted, limit),
+        ("sliding_log", _) => any_window(admitted, limit, rule.longest_us()),
+        ("sliding_window", _) => {
+            aligned_windows(rule, admitted, limit)?;
+            any_window(admitted, 2.0 * limit, rule.longest_us())
+        }
+        ("sliding_buckets", _) => live_slots(rule, admitted, limit),
+        ("decay", _) => faded(rule, admitted, limit + 0.25),
+        _ => bucket(rule, admitted, most),
+    }
 }
 
 fn sum(admitted: &[Admitted], counts: impl Fn(&Admitted) -> bool) -> f64 {
@@ -81,7 +95,7 @@ fn windows_of_first_requests(
 }
 
 /// Windows that end with an admitted check are the fullest.
-fn any_window(admitted: &[Admitted], limit: f64, window: u64) -> Result<(), TestCaseError> {
+pub(crate) fn any_window(admitted: &[Admitted], limit: f64, window: u64) -> Result<(), TestCaseError> {
     for last in admitted {
         let total = sum(admitted, |one| one.at <= last.at && one.at + window > last.at);
         prop_assert!(total <= limit, "{} in the window up to {}", total, last.at);
@@ -96,14 +110,14 @@ fn live_slots(rule: &RandomRule, admitted: &[Admitted], limit: f64) -> Result<()
 }
 
 /// The burst, and one unit more per interval.
-fn bucket(rule: &RandomRule, admitted: &[Admitted], limit: f64) -> Result<(), TestCaseError> {
-    let interval = rule.longest_us() as f64 / limit;
-    let rounding = ROUNDING + rule.most() as f64 / GRID;
+fn bucket(rule: &RandomRule, admitted: &[Admitted], most: Most) -> Result<(), TestCaseError> {
+    let interval = rule.longest_us() as f64 / most.limit;
+    let rounding = ROUNDING + most.at_once / GRID;
     for (index, first) in admitted.iter().enumerate() {
         let mut total = 0.0;
         for last in &admitted[index..] {
             total += last.cost;
-            let bound = rule.most() as f64 + (last.at - first.at) as f64 / interval;
+            let bound = most.at_once + (last.at - first.at) as f64 / interval;
             prop_assert!(total <= bound * (1.0 + rounding), "{} from {} to {}", total, first.at, last.at);
         }
     }

@@ -10,6 +10,7 @@ mod exactness;
 mod history;
 mod lifetimes;
 mod lua_against_rust;
+mod outages;
 mod remembered;
 mod rules;
 mod together;
