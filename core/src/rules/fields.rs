@@ -73,8 +73,17 @@ impl<'a> Fields<'a> {
         }
         Err(match nearest(text, words.iter().map(|word| word.0)) {
             Some(word) => format!("{} is {}; did you mean {}?", self.named(name), quote(text), quote(word)),
-            None => self.wrong(name, &one_of(&words.iter().map(|word| word.0).collect::<Vec<_>>())),
+            None => self.none_of(name, words),
         })
+    }
+
+    /// The same for words so few that a mistake is answered with all of them.
+    pub(super) fn one_of_few<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Checked<Option<T>> {
+        self.word(name, words).map_err(|_| self.none_of(name, words))
+    }
+
+    fn none_of<T>(&self, name: &str, words: &[(&str, T)]) -> String {
+        self.wrong(name, &one_of(&words.iter().map(|word| word.0).collect::<Vec<_>>()))
     }
 
     pub(super) fn flag(&self, name: &str) -> Checked<bool> {

@@ -74,7 +74,7 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
         global_us,
         lease,
         shadow: fields.flag("shadow")?,
-        fallback: fields.word("fallback", &Fallback::WORDS)?,
+        fallback: fields.one_of_few("fallback", &Fallback::WORDS)?,
         priority: priority(&fields)?,
         ipv6_prefix_length: ipv6_prefix_length(&fields)?,
         matches,
