@@ -161,7 +161,7 @@ def test_keys_of_any_text(url: str, open_limiter: Open) -> None:
 
 def test_both_limiters_have_the_same_methods_and_parameters() -> None:
     def methods(kind: type) -> dict[str, list[str]]:
-        public = (name for name in vars(kind) if not name.startswith("_") and name != "connect")
+        public = (name for name in dir(kind) if not name.startswith("_") and name != "connect")
         return {name: list(inspect.signature(getattr(kind, name)).parameters) for name in public}
 
     assert methods(RateLimiter) == methods(AsyncRateLimiter)

@@ -35,7 +35,12 @@ def surface(sources: Sources) -> Surface:
         if of.name in exported:
             add_class(found, of)
             for base in bases(of, defined):
-                add_inherited(found, of.name, base)
+                if base.name in exported:
+                    add_inherited(found, of.name, base)
+                else:
+                    # A part of it, from which nobody else is made, and which makes nothing itself.
+                    public = (function for function in functions(base) if not function.name.startswith("_"))
+                    add_functions(found, of.name, public, {})
     found["ErrorKind"] = {kind(name) for name in exported if is_kind(name)}
     # With `explain`, a match has the reason too.
     found["Explanation"] |= found["RequestMatch"]
@@ -79,9 +84,12 @@ def kind(name: str) -> str:
 def add_class(found: Surface, of: ast.ClassDef) -> None:
     """What classes of errors have is that of their base."""
     owner = "Error" if is_kind(of.name) else RENAMED.get(of.name, of.name)
-    making = OPENING.get(of.name, MAKING)
     found[owner] |= {word(name) for name in attributes(of) if not is_private(name)}
-    for function in functions(of):
+    add_functions(found, owner, functions(of), OPENING.get(of.name, MAKING))
+
+
+def add_functions(found: Surface, owner: str, of: Iterator[Function], making: dict[str, str]) -> None:
+    for function in of:
         name = making.get(function.name, word(function.name))
         if is_private(function.name):
             continue

@@ -187,6 +187,8 @@ class Parameters(Noticed):
         self.assert_noticed(STUBS, "    def headers(self", ", *, added: int = 1", "Decision.headers()")
         asynchronous = f"{PYTHON}/_asynchronous.py"
         self.assert_noticed(asynchronous, "    async def ping(self", ", added: int", "AsyncRateLimiter.ping()")
+        keys = f"{PYTHON}/_async_keys.py"
+        self.assert_noticed(keys, "    async def unblock(self", ", added: int", "AsyncRateLimiter.unblock()")
         self.assert_noticed(asynchronous, "        cls,\n        url: str,", " added: int,", "AsyncRateLimiter.open()")
 
     def test_node(self) -> None:

@@ -7,23 +7,23 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from ._async_keys import AsyncKeys
+from ._async_reservations import AsyncReservations
+from ._async_rules import AsyncRules
 from ._calls import Calls
 from ._connecting import Connecting
 from ._credentials import on_loop
-from ._middleware import ensure
 from ._metrics import Metrics
-from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch, Reserved, RulesStatus
-from ._reservations import Reserving
+from ._native import Bridge, Check, Decision, ManualClock, Options
 
 if TYPE_CHECKING:
     from ._credentials import _AsyncCredentials as _Credentials
-    from ._native import _Headers, _Key, _Name, _Path, _Rules, _StatedRules
-    from .rules import Rule
+    from ._native import _Headers, _Key, _Name, _Path, _Rules
 
 __all__ = ["AsyncRateLimiter"]
 
 
-class AsyncRateLimiter:
+class AsyncRateLimiter(AsyncReservations, AsyncKeys, AsyncRules):
     """Decides whether a cost is admitted; each call is a coroutine that takes one round trip.
 
     Made by `await AsyncRateLimiter.connect(...)`, or `async with AsyncRateLimiter.connect(...) as limiter`,
@@ -140,97 +140,6 @@ class AsyncRateLimiter:
         answer = self._bridge.check_all(checks, request_id)
         return answer if isinstance(answer, Decision) else await self._calls.answer(answer)
 
-    def reserve(
-        self,
-        rule: str,
-        key: _Key,
-        *,
-        cost: int = 1,
-        resource: _Name | None = None,
-        limit: int | None = None,
-        timeout: float | None = None,
-        wait: float | None = None,
-        renewed: bool = False,
-    ) -> Reserving:
-        """Reserves a cost for `key` under `rule`, or denies it; to be awaited, or entered by `async with`.
-
-        Room is held, and nothing is charged until it is committed. What is reserved for a call that was cancelled is
-        released. `wait` is how many seconds to wait for room at most, in the order of arrival. With `renewed` the lease
-        is renewed in the background until the reservation is ended, or forgotten.
-        """
-        ensure("renewed", "a bool", renewed, isinstance(renewed, bool))
-        return Reserving(
-            "reserve",
-            self,
-            lambda: self._bridge.reserve(rule, key, cost, resource, limit, timeout, wait),
-            self._calls.reserved,
-            renewed,
-        )
-
-    def reserve_all(self, checks: Iterable[Check], *, wait: float | None = None, renewed: bool = False) -> Reserving:
-        """Reserves several costs together, all of them or none; to be awaited, or entered by `async with`.
-
-        Items whose rule has no reservations are charged at once. `wait` and `renewed` are as for `reserve`.
-        """
-        ensure("renewed", "a bool", renewed, isinstance(renewed, bool))
-        return Reserving(
-            "reserve_all", self, lambda: self._bridge.reserve_all(checks, wait), self._calls.reserved, renewed
-        )
-
-    def reserve_request(
-        self,
-        method: str,
-        path: str,
-        *,
-        user_id: _Name | None = None,
-        ip: str | None = None,
-        api_key: str | None = None,
-        headers: _Headers | None = None,
-        api_key_header: str | None = None,
-        other_paths: Iterable[str] | None = None,
-        ignore_case: bool = False,
-        timeout: float | None = None,
-    ) -> Reserving:
-        """Decides a request as `check_request` does; to be awaited, or entered by `async with`.
-
-        It reserves under the rules that have reservations, and charges the others at once. Where there are none, nothing
-        is held, and `id` is None.
-        """
-        return Reserving(
-            "reserve_request",
-            self,
-            lambda: self._bridge.reserve_request(
-                method, path, user_id, ip, api_key, headers, api_key_header, other_paths, ignore_case, timeout
-            ),
-            self._calls.reserved,
-        )
-
-    async def commit(
-        self, reservation: str | Reserved, cost: int | Mapping[str, int] | Mapping[int, int] | None = None
-    ) -> bool:
-        """Ends a reservation, given by itself or its id, and charges what was really used, also beyond the limit.
-
-        That is `cost`, or as much as was reserved; of several items the cost of each by its rule, or by its place.
-        Answers whether it took effect: not where the reservation had ended, expired or been denied.
-        """
-        return await self._end("commit", reservation, cost)
-
-    async def release(self, reservation: str | Reserved) -> bool:
-        """Ends a reservation, given by itself or its id, of which nothing was used. Answers whether it took effect."""
-        return await self._end("release", reservation)
-
-    async def renew(self, reservation: str | Reserved) -> bool:
-        """Renews the lease of a reservation, given by itself or its id. Answers whether it took effect."""
-        return await self._end("renew", reservation)
-
-    async def _end(
-        self,
-        method: str,
-        reservation: str | Reserved,
-        cost: int | Mapping[str, int] | Mapping[int, int] | None = None,
-    ) -> bool:
-        return await self._calls.took_effect(self._bridge.end(method, reservation, cost))
-
     async def check_request(
         self,
         method: str,
@@ -256,28 +165,6 @@ class AsyncRateLimiter:
             method, path, user_id, ip, api_key, headers, api_key_header, other_paths, ignore_case, timeout
         )
         return answer if isinstance(answer, Decision) else await self._calls.answer(answer)
-
-    def match_request(
-        self,
-        method: str,
-        path: str,
-        *,
-        user_id: _Name | None = None,
-        ip: str | None = None,
-        api_key: str | None = None,
-        headers: _Headers | None = None,
-        api_key_header: str | None = None,
-        other_paths: Iterable[str] | None = None,
-        ignore_case: bool = False,
-        explain: bool = False,
-    ) -> list[RequestMatch]:
-        """The rules that `check_request` would apply, in order of priority; nothing is counted.
-
-        With `explain` it answers all rules: whether each applies, and why.
-        """
-        return self._bridge.match_request(
-            method, path, user_id, ip, api_key, headers, api_key_header, other_paths, ignore_case, explain
-        )
 
     async def peek(
         self,
@@ -323,42 +210,6 @@ class AsyncRateLimiter:
         answer = self._bridge.decide("charge", rule, key, cost, resource, limit, timeout, request_id)
         return answer if isinstance(answer, Decision) else await self._calls.answer(answer)
 
-    async def reset(
-        self, rule: str, key: _Key, *, resource: _Name | None = None, timeout: float | None = None
-    ) -> None:
-        """Forgets what was counted for `key` under `rule`, and nothing else."""
-        await self._calls.done(self._bridge.reset(rule, key, resource, timeout))
-
-    async def block(self, rule: str, key: _Key, seconds: float, *, timeout: float | None = None) -> None:
-        """Blocks `key` under `rule` for so many seconds from now: every check of it is denied and counts nothing.
-
-        Takes the place of a block that it has already.
-        """
-        await self._calls.done(self._bridge.block(rule, key, seconds, timeout))
-
-    async def unblock(self, rule: str, key: _Key, *, timeout: float | None = None) -> bool:
-        """Ends the block of `key` under `rule`. Answers whether there was one."""
-        return await self._calls.took_effect(self._bridge.change("unblock", rule, key, timeout))
-
-    async def set_limit(
-        self,
-        rule: str,
-        key: _Key,
-        limit: int,
-        expires_in: float | None = None,
-        *,
-        timeout: float | None = None,
-    ) -> None:
-        """Stores a limit for `key` under `rule`, which every process uses from its next check on.
-
-        It holds for `expires_in` seconds, or until it is cleared. The `limit` of a call still comes first.
-        """
-        await self._calls.done(self._bridge.set_limit(rule, key, limit, expires_in, timeout))
-
-    async def clear_limit(self, rule: str, key: _Key, *, timeout: float | None = None) -> bool:
-        """Forgets the limit that is stored for `key` under `rule`. Answers whether there was one."""
-        return await self._calls.took_effect(self._bridge.change("clear_limit", rule, key, timeout))
-
     async def wait(
         self,
         rule: str,
@@ -383,47 +234,6 @@ class AsyncRateLimiter:
         """
         return await self._calls.waited(self._bridge.wait_all(checks, timeout))
 
-    def rules(self) -> list[Rule]:
-        """The rules in force, as rule files state them: what is left to its default is left out."""
-        return self._bridge.rules()
-
-    async def inspect(
-        self, key: _Key, *, resource: _Name | None = None, timeout: float | None = None
-    ) -> Decision:
-        """Looks at `key` under every rule; changes nothing.
-
-        The `parts` of the decision hold, for each rule, what it would answer to a check of cost 1 now. Rules that
-        limit a resource are left out unless one is given.
-        """
-        answer = self._bridge.inspect(key, resource, timeout)
-        return answer if isinstance(answer, Decision) else await self._calls.answer(answer)
-
-    async def reset_all(
-        self, key: _Key, *, resource: _Name | None = None, timeout: float | None = None
-    ) -> None:
-        """Forgets what was counted for `key` under every rule, one after the other.
-
-        Rules that limit a resource are left out unless one is given.
-        """
-        await self._calls.done(self._bridge.reset_all(key, resource, timeout))
-
-    def add_rules(self, rules: _StatedRules) -> None:
-        """Adds rules of the application to those of the source: JSON text or a list of dict, as rule files state them.
-
-        They stay whatever the source says later, and take effect with the next check; all of them, or none. A source that
-        comes to hold a rule of the same name is refused as one with a mistake is. Does no I/O. Raises InvalidRuleError when
-        a rule is not valid, or a rule in force has its name.
-        """
-        self._bridge.add_rules(rules)
-
-    def set_instances(self, instances: int) -> None:
-        """Changes how many processes share the limits while no server decides, as the option `instances` says at the start.
-
-        For fleets that grow and shrink. Takes effect with the next call that falls back. Does no I/O. Raises
-        InvalidArgumentError for 0, and for more than 1,000,000.
-        """
-        self._bridge.set_instances(instances)
-
     def metrics(self) -> Metrics:
         """What the limiter has counted since it was made, as a dict of plain values.
 
@@ -436,10 +246,6 @@ class AsyncRateLimiter:
     def prometheus(self) -> str:
         """`metrics` in the text format of Prometheus (version 0.0.4), without any key. Does no I/O."""
         return self._bridge.prometheus()
-
-    def rules_status(self) -> RulesStatus:
-        """Which rules are in force, since when, and what was refused of their source."""
-        return self._bridge.rules_status()
 
     async def ping(self, *, timeout: float | None = None) -> None:
         """Tries the server."""
