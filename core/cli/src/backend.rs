@@ -9,7 +9,7 @@ use crate::source::tls_files;
 
 const MEMORY: &str = "memory://";
 
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct BackendArgs {
     /// Where counts are kept: memory://, redis://, rediss://, unix://, redis-cluster:// or
     /// redis-sentinel:// [default: memory://]
@@ -21,6 +21,12 @@ pub(crate) struct BackendArgs {
 }
 
 impl BackendArgs {
+    /// The same with another URL, where one is given.
+    pub(crate) fn at(&self, url: Option<&String>) -> Self {
+        let Self { url: own, prefix } = self.clone();
+        Self { url: url.cloned().or(own), prefix }
+    }
+
     /// A limiter on the backend of `--url`; without one, in-memory.
     pub(crate) fn limiter(&self, rules: impl RuleSource) -> sluicegate::Result<RateLimiter> {
         let mut builder = builder(self.url.as_deref().unwrap_or(MEMORY)).rules(rules);

@@ -28,6 +28,12 @@ const OLDEST: (u32, u32) = (6, 2);
 /// The servers to look at.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DoctorArgs {
+    /// The server, as --url
+    #[arg(value_name = "URL")]
+    server: Option<String>,
+    /// The rules, as --rules
+    #[arg(value_name = "RULES", conflicts_with = "rules")]
+    stated: Option<OsString>,
     #[command(flatten)]
     backend: BackendArgs,
     /// Look at the rules too: a file, zookeeper://... or JSON
@@ -75,7 +81,7 @@ impl<W: Write> Report<'_, W> {
 
 pub(crate) fn doctor(args: &DoctorArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let mut report = Report { out, is_good: true };
-    if let Some(rules) = &args.rules {
+    if let Some(rules) = args.stated.as_ref().or(args.rules.as_ref()) {
         rules_of(rules, &mut report)?;
     }
     let mut names = HashSet::new();
@@ -84,7 +90,8 @@ pub(crate) fn doctor(args: &DoctorArgs, out: &mut impl Write) -> Result<ExitStat
     }
     let mut known = HashMap::new();
     if args.regions.is_empty() {
-        let limiter = args.backend.server("look at it", Rules::default())?;
+        let backend = args.backend.at(args.server.as_ref());
+        let limiter = backend.server("look at it", Rules::default())?;
         writeln!(report.out, "the server")?;
         server(&limiter, &mut report)?;
     }
@@ -200,10 +207,24 @@ fn described(examined: &Examined, report: &mut Report<'_, impl Write>) -> Result
     let is_full = bytes("maxmemory") > 0.0 && bytes("used_memory") >= bytes("maxmemory") * FULL && !evicts;
     let to_do = is_full.then_some("raise maxmemory: a full server refuses to count (OOM)");
     report.judge("memory", format!("{}, {bound}", of("used_memory_human")), to_do)?;
+    let keys: u64 = info.iter().filter_map(|(name, value)| keys_of(name, value)).sum();
+    match keys {
+        0 => report.good("memory per key", "no keys yet")?,
+        keys => {
+            let bytes = bytes("used_memory_dataset") / keys as f64;
+            report.good("memory per key", format!("about {bytes:.0} bytes, of {keys} keys"))?;
+        }
+    }
     report.judge(
         "eviction",
         policy,
         evicts.then_some("set maxmemory-policy noeviction: what is evicted is not counted"),
     )?;
     Ok(of("run_id").to_owned())
+}
+
+/// How many keys a database has: `db0:keys=1,expires=1`.
+fn keys_of(name: &str, value: &str) -> Option<u64> {
+    name.strip_prefix("db")?.parse::<u32>().ok()?;
+    value.strip_prefix("keys=")?.split(',').next()?.parse().ok()
 }

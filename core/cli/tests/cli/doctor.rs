@@ -17,10 +17,30 @@ fn a_server_that_is_fit_is_good_in_every_line() {
     // A busy machine is slow.
     let slow = lines(&out, "to do  round trip").len();
     assert_eq!((code, lines(&out, "to do").len(), err.as_str()), (i32::from(slow > 0), slow, ""), "{out}");
-    for what in ["rules: 1 ", "script: ", "version: ", "role: master", "replicas: 0", "eviction: ", "clock: "]
-    {
+    for what in [
+        "rules: 1 ",
+        "script: ",
+        "version: ",
+        "role: master",
+        "replicas: 0",
+        "memory per key: no keys yet",
+        "eviction: ",
+        "clock: ",
+    ] {
         assert_eq!(lines(&out, &format!("ok     {what}")).len(), 1, "{what}: {out}");
     }
+}
+
+#[test]
+fn server_and_rules_need_no_names() {
+    let redis = Redis::start().unwrap();
+    redis::cmd("SET").arg("k").arg("v".repeat(5_000)).exec(&mut redis.client().unwrap()).unwrap();
+    let (_, out, err) = outcome(&["doctor", redis.url(), RULES]);
+    assert_eq!((lines(&out, "ok     rules: 1 ").len(), err.as_str()), (1, ""), "{out}");
+    let memory = lines(&out, "ok     memory per key: about ");
+    let bytes = memory[0].split_whitespace().find_map(|word| word.parse::<u64>().ok()).unwrap();
+    assert!(bytes > 5_000 && memory[0].ends_with(", of 1 keys"), "{out}");
+    assert_eq!(outcome(&["doctor", redis.url(), RULES, "--rules", RULES]).0, 2);
 }
 
 #[test]
