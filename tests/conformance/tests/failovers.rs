@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use log::{LevelFilter, Log, Metadata, Record};
 use sluicegate::{CheckOptions, RateLimiter, Rules};
 use sluicegate_conformance::{Driver, Limiter};
 use sluicegate_test_servers::{Cluster, Node, Sentinel, Transport, finally};
@@ -20,6 +21,31 @@ const CALLERS: usize = 3;
 /// Long enough for a machine that does much else.
 const LONG: Duration = Duration::from_secs(60);
 
+/// Keeps what limiters say of primaries that change.
+struct Listener;
+
+static CHANGES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+impl Log for Listener {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "sluicegate::events::topology_changed"
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.enabled(record.metadata()) {
+            CHANGES.lock().unwrap().push(record.args().to_string());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// Whether an event says that this server is no primary any more.
+fn is_said(old: &Node) -> bool {
+    let is_of = |change: &String| change.rsplit("no longer").next().unwrap().contains(&old.address());
+    CHANGES.lock().unwrap().iter().any(is_of)
+}
+
 /// A key, and whether replicas have its charge; nothing if the call failed.
 type Told = (String, Option<bool>);
 
@@ -32,6 +58,9 @@ struct Traffic {
 
 impl Traffic {
     fn of(driver: Driver, url: &str, replicas: u32) -> Self {
+        // Another test may have done so.
+        let _ = log::set_logger(&Listener);
+        log::set_max_level(LevelFilter::Info);
         let builder = RateLimiter::builder(url).rules(Rules::from_json(RULES).unwrap());
         let builder = builder.replicas(replicas).replica_timeout(Duration::from_millis(50));
         let builder = builder.response_timeout(Duration::from_millis(400));
@@ -119,6 +148,7 @@ fn sentinels_choose_another(driver: Driver, failure: Failure) {
         traffic.until(Some(false), 1);
         let since = traffic.until(Some(false), 20);
         assert!(since.iter().all(|(_, told)| *told != Some(true)), "{since:?}");
+        assert!(is_said(old), "{:?}", CHANGES.lock().unwrap());
         (failure.end)(old);
         // The Sentinels would have it follow after ten seconds.
         let port = new.port().to_string();
@@ -139,6 +169,7 @@ fn a_replica_in_the_cluster_takes_over(driver: Driver, failure: Failure) {
         // Of the new primary's slots there is no replica now, of the others there is.
         traffic.until(Some(false), 20);
         traffic.until(Some(true), 20);
+        assert!(is_said(old), "{:?}", CHANGES.lock().unwrap());
         (failure.end)(old);
         let mut since = traffic.until(Some(true), 60);
         while since.iter().any(|(_, told)| *told != Some(true)) {
