@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.asgi import get_asgi_application
@@ -52,7 +53,8 @@ class SignedIn:
 
     def __call__(self, request: Any) -> Any:
         name = request.headers.get("X-User")
-        request.user = SimpleNamespace(pk=name, is_authenticated=name is not None)
+        number = request.headers.get("X-Number")
+        request.user = SimpleNamespace(pk=UUID(number) if number else name, is_authenticated=bool(number or name))
         return self._get_response(request)
 
 
@@ -131,6 +133,12 @@ def test_requests_are_decided_with_the_user_of_the_site(start: Start, redis_url:
     assert statuses(site, "/orders/1", 1, BOB) == [200]
     # Nobody: the rule counts users.
     assert statuses(site, "/orders/1", 3) == [200] * 3
+
+
+def test_a_primary_key_may_be_a_uuid(start: Start) -> None:
+    site = start()
+    users = [("X-Number", f"00000000-0000-0000-0000-00000000000{number}") for number in (1, 1, 1, 2)]
+    assert [site.ask("GET", "/orders/1", user).status for user in users] == [200, 200, 429, 200]
 
 
 def test_addresses_keys_and_spellings(start: Start) -> None:

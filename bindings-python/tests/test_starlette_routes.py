@@ -76,6 +76,20 @@ def handshake(site: Site, path: str) -> tuple[int, str]:
     return int(received.split()[1]), received.decode("latin-1").lower()
 
 
+def test_an_endpoint_that_is_no_coroutine_is_refused() -> None:
+    pytest.importorskip("starlette")
+    from sluicegate.fastapi import RouteLimits
+
+    class Endpoint:
+        async def __call__(self, request: Any) -> Any: ...
+
+    limit = RouteLimits(lambda connection: None).endpoint("1/minute")  # type: ignore[arg-type, return-value]
+    limit(Endpoint())
+    for wrong in (lambda request: None, Endpoint):
+        with pytest.raises(TypeError, match="the endpoint must be a coroutine function"):
+            limit(wrong)
+
+
 @pytest.mark.parametrize("with_middleware", [True, False], ids=["middleware", "none"])
 def test_endpoints(start: Start, with_middleware: bool) -> None:
     site = start(with_middleware=with_middleware)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -110,10 +111,14 @@ class RouteLimits:
     def endpoint(
         self, *limits: str | Rule, shared: str | None = None, per_method: bool = False, **options: Any
     ) -> Callable[[Callable[..., Awaitable[Any]]], Callable[..., Awaitable[Any]]]:
-        """A decorator for endpoints of Starlette that are coroutines of the request or WebSocket."""
+        """A decorator for endpoints of Starlette that are coroutine functions of the request or WebSocket."""
         limit = self._limit(limits, shared, per_method, options)
 
         def decorate(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+            is_coroutine = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))
+            fits = is_coroutine and not isinstance(function, type)
+            ensure("the endpoint", "a coroutine function", function, fits)
+
             @functools.wraps(function)
             async def limited(connection: HTTPConnection) -> Any:
                 verdict = await limit.decide(connection)

@@ -33,7 +33,10 @@ def described(request: Any) -> RouteRequest:
 def signed_in(request: Any) -> Any:
     """The user, where the site has authentication; None for one who is not signed in."""
     user = getattr(request, "user", None)
-    return user.pk if user is not None and user.is_authenticated else None
+    if user is None or not user.is_authenticated:
+        return None
+    # Others, such as a UUID, have a text.
+    return user.pk if isinstance(user.pk, (int, str)) else str(user.pk)
 
 
 def _place(request: Any) -> Any:
