@@ -122,6 +122,32 @@ def aiohttp() -> Iterator[Site]:
         loop.close()
 
 
+def test_a_view_of_django_that_is_cached_is_counted_all_the_same() -> None:
+    configured()
+    from django.core.wsgi import get_wsgi_application
+    from django.http import HttpResponse
+    from django.test import override_settings
+    from django.urls import path
+    from django.views.decorators.cache import cache_page
+
+    from sluicegate.django import RouteLimits
+
+    calls: list[Any] = []
+
+    def answer(request: Any) -> Any:
+        calls.append(request)
+        return HttpResponse("reached")
+
+    with RateLimiter("memory://", rules=[]) as limiter:
+        view = RouteLimits(limiter, key=lambda _: "all")("3/hour")(cache_page(60)(answer))
+        with override_settings(ROOT_URLCONF=type("urls", (), {"urlpatterns": [path("", view)]})):
+            with serve_wsgiref(get_wsgi_application()) as site:
+                answers = [site.ask("GET", "/") for _ in range(4)]
+    assert ([one.status for one in answers], len(calls)) == ([200, 200, 200, 429], 1)
+    assert [one.header("RateLimit") for one in answers[:3]] == [None] * 3
+    assert answers[3].header("RateLimit") is not None
+
+
 SITES: dict[str, Callable[[], Any]] = {
     "asgi": lambda: serve_uvicorn(starlette_app("asgi")),
     "starlette": lambda: serve_uvicorn(starlette_app("endpoint")),
