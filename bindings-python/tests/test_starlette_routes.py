@@ -116,3 +116,42 @@ def test_a_websocket_is_refused_before_it_is_accepted(start: Start, with_middlew
     status, refused = handshake(site, "/talk")
     assert status == 429 and "retry-after: 60" in refused and "cache-control: no-store" in refused
     assert [handshake(site, "/own-talk")[0] for _ in range(2)] == [101, 418]
+
+
+def test_mounted_applications_have_limits_of_their_own(prefix: str, redis_url: str) -> None:
+    module = pytest.importorskip("fastapi", reason="needs Python 3.11")
+    from starlette.responses import PlainTextResponse
+    from starlette.routing import Mount, Route
+
+    from sluicegate.fastapi import RouteLimits
+
+    @asynccontextmanager
+    async def lifespan(_: Any) -> Any:
+        async with AsyncRateLimiter.connect(redis_url, rules=[], prefix=prefix) as app.state.limiter:
+            yield
+
+    limits = RouteLimits(lambda _: app.state.limiter, name="site", key=lambda _: "all")
+
+    def version() -> Any:
+        inner = module.FastAPI()
+        inner.get("/items", dependencies=[module.Depends(limits("1/minute"))])(lambda: "items")
+        return inner
+
+    async def answer(_: Any) -> Any:
+        return PlainTextResponse("items")
+
+    # In an application without FastAPI, and with parameters in two places.
+    route = Route("/{item}", limits.endpoint("1/minute")(answer))
+    shop = Mount("/shops/{shop}", routes=[Mount("/items", routes=[route])])
+    app = module.FastAPI(lifespan=lifespan)
+    for path in ("/v1", "/v2"):
+        app.mount(path, version())
+    app.router.routes.append(shop)
+    app.get("/items", dependencies=[module.Depends(limits("1/minute"))])(lambda: "items")
+    with serve_hypercorn(app) as site:
+        for path in ("/items", "/v1/items", "/v2/items"):
+            assert [site.ask("GET", path).status for _ in range(2)] == [200, 429], path
+        # What a client chooses is in no name.
+        assert [site.ask("GET", path).status for path in ("/shops/1/items/2", "/shops/3/items/4")] == [200, 429]
+        policy = site.ask("GET", "/v1/items").header("RateLimit-Policy")
+        assert str(policy).startswith('"site:/v1/items:1/minute"')

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from ._routes.needed import needed
@@ -16,7 +16,6 @@ with needed("Starlette", "fastapi"):
     from starlette.exceptions import HTTPException
     from starlette.requests import HTTPConnection
     from starlette.responses import Response
-    from starlette.routing import Match
 
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
@@ -25,6 +24,7 @@ from ._native import Decision
 from ._routes.asgi import Reply, RouteMiddleware, Settlement, answer_of
 from ._routes.deciding import Denial, Route, Verdict, asynchronous, shared
 from ._routes.request import RouteRequest
+from ._routes.templates import template_of
 from ._told import denied, told
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _request(connection: HTTPConnection) -> RouteRequest:
         arguments=(connection,),
         # A WebSocket begins as a request of this method.
         method=_counted(scope.get("method", "GET")),
-        template=_template(scope),
+        template=template_of(scope),
         name=getattr(scope.get("app"), "title", None),
         peer=client[0] if client else None,
         headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]],
@@ -187,31 +187,6 @@ def _request(connection: HTTPConnection) -> RouteRequest:
 def _counted(method: str) -> str:
     """HEAD is GET without the body."""
     return "GET" if method == "HEAD" else method
-
-
-def _template(scope: Any) -> str:
-    """The template of the route, with that of what it is mounted in."""
-    route = scope.get("route")
-    path = getattr(route or _route_of(scope), "path", None)
-    if path is None:
-        endpoint = scope.get("endpoint")
-        path = f"{getattr(endpoint, '__module__', '')}.{getattr(endpoint, '__qualname__', type(endpoint).__qualname__)}"
-    # A root path may hold what the client chose: only its own part of an application that is mounted is known.
-    return str(path)
-
-
-def _route_of(scope: Any) -> Any:
-    """The route, which Starlette before 1.0 does not name: that of the endpoint, and of the path where several have it."""
-    known = [route for route in _routes(scope.get("router")) if getattr(route, "endpoint", None) is scope.get("endpoint")]
-    if len(known) > 1:
-        known = [route for route in known if route.matches(scope)[0] is Match.FULL]
-    return known[0] if known else None
-
-
-def _routes(router: Any) -> Iterator[Any]:
-    for route in getattr(router, "routes", None) or ():
-        yield route
-        yield from _routes(route)
 
 
 def _refused(denial: Denial, connection: HTTPConnection) -> Exception:
