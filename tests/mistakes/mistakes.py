@@ -1,4 +1,4 @@
-"""Known mistakes in the Redis driver, and in how regions lend: what a simulation, or the player of interleavings, has to find,
+"""Known mistakes in the Redis driver, and in how regions and processes borrow: what a simulation, or the player of interleavings, has to find,
 one at a time."""
 
 from typing import NamedTuple
@@ -25,6 +25,11 @@ def among_threads(name: str, right: str, wrong: str) -> Mistake:
 def in_lending(name: str, file: str, right: str, wrong: str) -> Mistake:
     """A mistake in what regions lend, spend and give back."""
     return Mistake(name, file, right, wrong, "sequence::tests::lending")
+
+
+def in_leases(name: str, right: str, wrong: str) -> Mistake:
+    """A mistake in what processes borrow, spend and give back."""
+    return Mistake(name, "cells/lease.rs", right, wrong, "sequence::tests::leases")
 
 
 MISTAKES = [
@@ -315,5 +320,30 @@ MISTAKES = [
         "sequence/borrower.rs",
         "until(wait.min(self.age))",
         "until(wait)",
+    ),
+    in_leases(
+        "borrowed units are spent after their end",
+        "if now < self.valid_until && cost <= self.units {",
+        "if cost <= self.units {",
+    ),
+    in_leases(
+        "what is spent stays in the lease",
+        "            self.units -= cost;\n",
+        "",
+    ),
+    in_leases(
+        "borrowed units last from the reply on, not from the request",
+        "(lent.valid_until as Micros).min(sent_at + terms.age());",
+        "now + terms.age();",
+    ),
+    in_leases(
+        "what is given back may be spent too",
+        "std::mem::take(&mut self.units);",
+        "self.units;",
+    ),
+    in_leases(
+        "what is given back counts as charged just now",
+        "granted_at: lent.granted_at };",
+        "granted_at: now as f64 };",
     ),
 ]

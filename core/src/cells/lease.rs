@@ -158,6 +158,10 @@ impl Lease {
         before
     }
 
+    pub(crate) fn valid_until(&self) -> Micros {
+        self.valid_until
+    }
+
     /// Takes back what is not spent.
     pub(crate) fn end(&mut self) -> Option<Unspent> {
         let units = std::mem::take(&mut self.units);

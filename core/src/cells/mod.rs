@@ -9,4 +9,4 @@ mod tests;
 
 #[cfg(test)]
 pub(crate) use lease::{Lease, Spending};
-pub(crate) use table::{Asked, Cells, Watch};
+pub(crate) use table::{Asked, Cells, Returned, Watch};

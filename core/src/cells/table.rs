@@ -15,6 +15,7 @@ use crate::memory::{Lock, Place, Places};
 use crate::plan::{Item, Op, Plan, RawDecision};
 use crate::regions::Deposit;
 use crate::rules::{LeaseTerms, Rule};
+use crate::sequence::Borrower;
 use crate::sync::fork::PerProcess;
 
 const SHARDS: usize = 16;
@@ -36,7 +37,27 @@ pub(crate) struct Cells {
 struct Table {
     places: Places,
     shards: Box<[Lock<Shard>]>,
+    lent: Lock<Lent>,
 }
+
+/// What was borrowed, and is to be given back when it ends.
+#[derive(Debug, Default)]
+struct Lent {
+    loans: Vec<Loan>,
+    /// Whether somebody looks for what has ended.
+    is_watched: bool,
+}
+
+/// Where units are, and until when they may be spent.
+#[derive(Debug)]
+struct Loan {
+    valid_until: Micros,
+    hash: u64,
+    stamp: u64,
+}
+
+/// Units that are to be given back, and by whom.
+pub(crate) type Returned = (Borrower, Unspent);
 
 #[derive(Debug, Default)]
 struct Shard {
@@ -44,6 +65,8 @@ struct Shard {
     /// The entries in the order in which they were made, by hash and stamp; some are gone.
     order: VecDeque<(u64, u64)>,
     stamps: u64,
+    /// Units of cells that had to go.
+    returned: Vec<Returned>,
     /// How often keys of each group were forgotten: an answer to a call that was sent before is not remembered.
     forgotten: Box<[u32]>,
 }
@@ -57,10 +80,33 @@ struct Entry {
     /// The rule that decided: another one of the same name is not it.
     rule: Arc<Rule>,
     denial: Option<Denial>,
-    lease: Option<Box<Lease>>,
+    lease: Option<Box<Held>>,
+}
+
+/// What a cell has borrowed, and of whom.
+#[derive(Debug)]
+struct Held {
+    lease: Lease,
+    lender: Option<Borrower>,
+}
+
+impl Held {
+    fn new(now: Micros) -> Box<Self> {
+        Box::new(Self { lease: Lease::new(now), lender: None })
+    }
+
+    /// Takes back what is not spent.
+    fn end(&mut self) -> Option<Returned> {
+        let unspent = self.lease.end()?;
+        self.lender.clone().map(|lender| (lender, unspent))
+    }
 }
 
 impl Entry {
+    fn end(self) -> Option<Returned> {
+        self.lease?.end()
+    }
+
     #[inline(always)]
     fn is(&self, place: &Place<'_>) -> bool {
         self.number == place.limit && is_same(self.name.as_bytes(), place.name.as_bytes())
@@ -69,12 +115,18 @@ impl Entry {
 
 impl Table {
     fn new() -> Self {
-        Self { places: Places::new(), shards: (0..SHARDS).map(|_| Lock::default()).collect() }
+        let shards = (0..SHARDS).map(|_| Lock::default()).collect();
+        Self { places: Places::new(), shards, lent: Lock::default() }
     }
 
     #[inline(always)]
     fn shard(&self, place: &Place<'_>) -> &Lock<Shard> {
-        &self.shards[(place.hash >> SHARD_SHIFT) as usize % SHARDS]
+        self.shard_of(place.hash)
+    }
+
+    #[inline(always)]
+    fn shard_of(&self, hash: u64) -> &Lock<Shard> {
+        &self.shards[(hash >> SHARD_SHIFT) as usize % SHARDS]
     }
 }
 
@@ -128,10 +180,11 @@ impl Shard {
         &mut self,
         place: &Place<'_>,
         rule: &Arc<Rule>,
-        (denial, lease): (Option<Denial>, Option<Box<Lease>>),
+        (denial, lease): (Option<Denial>, Option<Box<Held>>),
     ) {
         if let Ok(found) = self.table.find_entry(place.hash, |entry| entry.is(place)) {
-            found.remove();
+            let (gone, _) = found.remove();
+            self.returned.extend(gone.end());
         }
         let (stamp, hash) = (self.stamps, place.hash);
         self.stamps += 1;
@@ -151,7 +204,8 @@ impl Shard {
     fn forget_oldest(&mut self) {
         while let Some((hash, stamp)) = self.order.pop_front() {
             if let Ok(found) = self.table.find_entry(hash, |entry| entry.stamp == stamp) {
-                found.remove();
+                let (gone, _) = found.remove();
+                self.returned.extend(gone.end());
                 return;
             }
         }
@@ -209,12 +263,12 @@ impl Cells {
         let mut shard = table.shard(&place).lock();
         let now = clock();
         let Some(entry) = shard.of_rule(&place, &rule.rule) else {
-            shard.insert(&place, &rule.rule, (None, Some(Box::new(Lease::new(now)))));
+            shard.insert(&place, &rule.rule, (None, Some(Held::new(now))));
             return None;
         };
         let most = limit.policy.most();
-        let lease = entry.lease.get_or_insert_with(|| Box::new(Lease::new(now)));
-        let spending = lease.spend(now, (cost, most), terms);
+        let held = entry.lease.get_or_insert_with(|| Held::new(now));
+        let spending = held.lease.spend(now, (cost, most), terms);
         if !matches!(spending, Spending::Spent { .. })
             && let Some(denied) = entry.denial.and_then(|denial| denial.at(now, (cost, None), rule))
         {
@@ -235,9 +289,34 @@ impl Cells {
         let mut shard = table.shard(&place).lock();
         let entry = shard.of_rule(&place, rule)?;
         let stamp = entry.stamp;
-        let want = entry.lease.as_mut()?.ask(now, item.cost, &terms)?;
+        let want = entry.lease.as_mut()?.lease.ask(now, item.cost, &terms)?;
         drop(shard);
         Some(Asked { cells: self, place, stamp, terms, want, sent_at: now })
+    }
+
+    /// What was not spent in time, to be given back; with `None` for the time, all that was borrowed.
+    pub(crate) fn ended(&self, now: Option<Micros>) -> Vec<Returned> {
+        let table = self.table();
+        let has_ended = |loan: &mut Loan| now.is_none_or(|now| loan.valid_until <= now);
+        let loans: Vec<_> = table.lent.lock().loans.extract_if(.., has_ended).collect();
+        let mut returned = Vec::new();
+        for Loan { hash, stamp, valid_until } in loans {
+            let mut shard = table.shard_of(hash).lock();
+            returned.append(&mut shard.returned);
+            // Units that were lent later have a loan of their own here.
+            let entry = shard.table.find_mut(hash, |entry| entry.stamp == stamp);
+            let held = entry.and_then(|entry| entry.lease.as_mut());
+            let held = held.filter(|held| held.lease.valid_until() <= valid_until);
+            returned.extend(held.and_then(|held| held.end()));
+        }
+        returned
+    }
+
+    /// Whether anything is lent. If not, nobody has to watch for its end any more.
+    pub(crate) fn is_lent(&self) -> bool {
+        let mut lent = self.table().lent.lock();
+        lent.is_watched = !lent.loans.is_empty();
+        lent.is_watched
     }
 
     /// Drops what was borrowed of the keys of a plan.
@@ -357,17 +436,34 @@ impl Asked<'_> {
         self.terms.max_age_us as Micros
     }
 
-    /// Keeps what the server has lent. Answers what is to be given back.
-    pub(crate) fn lent(&self, now: Micros, lent: &Deposit) -> Option<Unspent> {
+    /// Keeps what the server has lent. Answers what is to be given back at once, and whether somebody has to begin to watch for
+    /// the end of the rest.
+    pub(crate) fn lent(&self, now: Micros, lent: &Deposit, lender: Borrower) -> (Option<Returned>, bool) {
+        let (table, whose) = (self.cells.table(), lender.clone());
+        let unspent = self.deposit(now, lent, lender);
+        let mut lent = table.lent.lock();
+        let begins = !lent.loans.is_empty() && !std::mem::replace(&mut lent.is_watched, true);
+        (unspent.map(|unspent| (whose, unspent)), begins)
+    }
+
+    fn deposit(&self, now: Micros, lent: &Deposit, lender: Borrower) -> Option<Unspent> {
         let late = || {
             (lent.granted > 0.0)
                 .then_some(Unspent { units: lent.granted as u64, granted_at: lent.granted_at })
         };
-        let mut shard = self.cells.table().shard(&self.place).lock();
+        let table = self.cells.table();
+        let mut shard = table.shard(&self.place).lock();
         // A key that was reset in the meantime has another cell, or none.
         let entry = shard.find(&self.place).filter(|entry| entry.stamp == self.stamp);
-        let Some(lease) = entry.and_then(|entry| entry.lease.as_mut()) else { return late() };
-        lease.deposit(now, (self.want, self.sent_at), lent, &self.terms)
+        let Some(held) = entry.and_then(|entry| entry.lease.as_mut()) else { return late() };
+        let unspent = held.lease.deposit(now, (self.want, self.sent_at), lent, &self.terms);
+        held.lender = Some(lender);
+        let valid_until = held.lease.valid_until();
+        drop(shard);
+        if lent.granted > 0.0 {
+            table.lent.lock().loans.push(Loan { valid_until, hash: self.place.hash, stamp: self.stamp });
+        }
+        unspent
     }
 }
 

@@ -126,7 +126,10 @@ impl<D: Driver> Limiter<D> {
         self.shared.rules.close();
         match &self.backend {
             Backend::Memory(memory) => memory.close(),
-            Backend::Server(servers) => servers.close(),
+            Backend::Server(servers) => {
+                servers.give_all_back(&self.shared);
+                servers.close();
+            }
         }
     }
 }

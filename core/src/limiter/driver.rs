@@ -13,6 +13,9 @@ use crate::metrics::ServerMetrics;
 use crate::redis::{BlockingRedis, CallDeadline, Then};
 use crate::script::ScriptCall;
 
+/// What is looked for is looked for so often.
+pub(super) const OFTEN: Duration = Duration::from_millis(10);
+
 /// Sends a limiter's requests, and lets time pass between them. What calls do with it is written once, as futures: those
 /// of a driver that blocks are ready as soon as they are made.
 pub(super) trait Driver: Send + Sync + 'static {
@@ -35,6 +38,9 @@ pub(super) trait Driver: Send + Sync + 'static {
     fn send_detached(&self, call: ScriptCall) {
         self.send_then(call, Box::new(drop));
     }
+
+    /// Has this done every few milliseconds, until it answers false: while nobody calls.
+    fn look_often(&self, look: impl FnMut() -> bool + Send + 'static);
 
     /// Removes keys of one slot.
     fn delete(&self, keys: &[String], deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send;
@@ -74,6 +80,10 @@ impl Driver for BlockingRedis {
 
     fn send_then(&self, call: ScriptCall, then: Then) {
         self.send_detached(call, then);
+    }
+
+    fn look_often(&self, look: impl FnMut() -> bool + Send + 'static) {
+        self.repeat_often(OFTEN, look);
     }
 
     fn delete(&self, keys: &[String], deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send {

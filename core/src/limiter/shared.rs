@@ -1,5 +1,6 @@
 //! What both limiters share: rules in, plans and conversations out. No I/O happens here.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::fallback::FallbackState;
@@ -26,9 +27,9 @@ pub(super) struct Shared {
     /// Whether no server is tried when the limiter is made.
     pub(super) is_lazy: bool,
     /// Denials that are remembered, and units that were borrowed.
-    pub(super) cells: Cells,
+    pub(super) cells: Arc<Cells>,
     clock: Option<ManualClock>,
-    began: Instant,
+    pub(super) began: Instant,
 }
 
 impl Shared {
@@ -46,7 +47,7 @@ impl Shared {
             fallback,
             counters: LimiterCounters::default(),
             is_lazy: false,
-            cells: Cells::new(age),
+            cells: Arc::new(Cells::new(age)),
             clock: options.clock.clone(),
             began: Instant::now(),
         }

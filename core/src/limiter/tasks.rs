@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use redis::Value;
+use tokio::runtime::Handle;
 
-use super::driver::Driver;
+use super::driver::{Driver, OFTEN};
 use super::sleeper::{Sleeper, sleeper};
 use crate::error::Result;
 use crate::metrics::ServerMetrics;
@@ -38,6 +39,18 @@ impl Driver for Tasks {
 
     fn send_then(&self, call: ScriptCall, then: Then) {
         self.redis.send_detached(call, then);
+    }
+
+    /// On the runtime of the caller. Another event loop looks with the next call.
+    fn look_often(&self, mut look: impl FnMut() -> bool + Send + 'static) {
+        if let (None, Ok(runtime)) = (&self.sleeper, Handle::try_current()) {
+            runtime.spawn(async move {
+                while {
+                    tokio::time::sleep(OFTEN).await;
+                    look()
+                } {}
+            });
+        }
     }
 
     fn delete(&self, keys: &[String], deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send {

@@ -176,3 +176,59 @@ fn several_limiters_keep_the_bound_together() {
     println!("{} admitted, {leased} of them by leases", admitted.len());
     assert!(leased > 50, "{leased} of {} by leases", admitted.len());
 }
+
+/// How much of a key is used, of a limit of which nothing leaks for an hour.
+fn used(limiter: &RateLimiter) -> u64 {
+    10_000 - limiter.peek("hourly", "k").unwrap().remaining
+}
+
+const HOURLY: &str = r#"[{"rule_id": "hourly", "algorithm": "fixed_window", "window_start": "first_request", "rate": "10000/hour",
+    "lease": {"max_age_ms": 3000, "pace_ms": 100}}]"#;
+
+/// Asks until what is left of units that were borrowed is more than nothing. Answers how often.
+fn borrow(mut ask: impl FnMut() -> Decision) -> u64 {
+    for calls in 1..5_000 {
+        let decision = ask();
+        assert!(decision.allowed);
+        if decision.source == Source::Lease && decision.remaining > 0 {
+            return calls;
+        }
+        thread::sleep(MS);
+    }
+    panic!("nothing was borrowed");
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(30), "{what}");
+        thread::sleep(MS * 20);
+    }
+}
+
+#[test]
+fn what_is_not_spent_is_given_back_when_idle_and_at_the_end() {
+    let server = Redis::start().unwrap();
+    let open = || builder(&server, HOURLY).build().unwrap();
+    let watching = open();
+
+    let limiter = open();
+    let calls = borrow(|| limiter.check("hourly", "k").unwrap());
+    assert!(used(&watching) > calls, "units that are lent count as used");
+    wait_until("idle threads give back", || used(&watching) == calls);
+    assert!(limiter.metrics().rules["hourly"].loans.given_back > 0);
+
+    let more = borrow(|| limiter.check("hourly", "k").unwrap());
+    limiter.close();
+    wait_until("a limiter that closes gives back", || used(&watching) == calls + more);
+    let so_far = calls + more;
+
+    let tasks = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let limiter = tasks.block_on(builder(&server, HOURLY).connect()).unwrap();
+    let ask = || tasks.block_on(limiter.check("hourly", "k")).unwrap();
+    let calls = borrow(ask);
+    wait_until("idle tasks give back", || used(&watching) == so_far + calls);
+    let more = borrow(ask);
+    limiter.close();
+    wait_until("a limiter for tasks that closes gives back", || used(&watching) == so_far + calls + more);
+}

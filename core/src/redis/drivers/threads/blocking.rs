@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use ::redis::Value;
@@ -54,6 +55,19 @@ impl BlockingRedis {
                     host.end_to_attend();
                 }
             }
+        }
+    }
+
+    /// Has this done at every interval, on a thread that ends when it answers false, or with the limiter.
+    pub(crate) fn repeat_often(&self, interval: Duration, mut work: impl FnMut() -> bool + Send + 'static) {
+        if let Ok(Connections { hub, .. }) = self.connections() {
+            // Without a thread it is left to the calls.
+            let _ = hub.connector.background.spawn(move |is_over| {
+                thread::sleep(interval);
+                while !is_over() && work() {
+                    thread::sleep(interval);
+                }
+            });
         }
     }
 
@@ -129,7 +143,6 @@ impl Connections {
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
-    use std::thread;
 
     use super::*;
     use crate::error::ErrorKind;
