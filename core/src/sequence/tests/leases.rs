@@ -18,7 +18,7 @@ const SECOND: Micros = 1_000_000;
 const BEGIN: Micros = 1_700_000_000_000_000;
 
 /// What a history is like.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Setting {
     algorithm: &'static str,
     limit: u64,
@@ -74,6 +74,7 @@ enum Event {
 }
 
 struct World {
+    seed: u64,
     setting: Setting,
     random: Random,
     policy: Policy,
@@ -99,6 +100,7 @@ impl World {
         let plan = Plan::new(&catalog, &[Check::new("r", "k")], Op::Check).unwrap();
         let charge = &plan.charges[0];
         let mut world = Self {
+            seed,
             random: Random::new(seed),
             policy: charge.policy.as_ref().clone(),
             borrower: Borrower::leasing(charge, "p", terms.max_age_us as f64, None),
@@ -225,12 +227,13 @@ impl World {
 
     /// In any interval, what is admitted is at most the burst, what leaks in it, and what leaks while a lease lasts.
     fn check_bound(&self) {
-        let Setting { algorithm, limit, burst, .. } = self.setting;
+        let (seed, Setting { algorithm, limit, burst, .. }) = (self.seed, self.setting);
         let rate = limit as f64 / 1e6;
         if algorithm == "fixed_window" {
             let mut windows = BTreeMap::<Micros, u64>::new();
             self.admitted.iter().for_each(|(at, cost)| *windows.entry(at / SECOND).or_default() += cost);
-            assert!(windows.values().all(|admitted| *admitted <= limit), "{windows:?} {:?}", self.setting);
+            let is_kept = windows.values().all(|admitted| *admitted <= limit);
+            assert!(is_kept, "seed {seed}: window: {windows:?} {:?}", self.setting);
             return;
         }
         let ahead = rate * self.terms.max_age_us as f64;
@@ -240,7 +243,7 @@ impl World {
             least = f64::min(least, sum - leaked);
             sum += cost as f64;
             let excess = sum - leaked - least - burst as f64 - ahead;
-            assert!(excess <= 1.0, "{excess} beyond the bound: {:?}", self.setting);
+            assert!(excess <= 1.0, "seed {seed}: bound: {excess} beyond it: {:?}", self.setting);
         }
     }
 
@@ -279,11 +282,11 @@ fn nearly_all_is_admitted_and_few_calls_reach_the_server() {
             trip: 100,
             fails: false,
         };
-        let world = World::new(setting.clone(), 1).play(3 * SECOND);
+        let world = World::new(setting, 1).play(3 * SECOND);
         world.check_bound();
         let ideal = (3 * setting.limit + setting.burst).min(world.calls) as f64;
         let (part, calls) = (world.sum() as f64 / ideal, world.calls as f64 / world.requests as f64);
-        println!("{offered} skewed {is_skewed}: {part:.4} of the ideal, {calls:.1} checks a request");
-        assert!(part >= 0.97, "{part} of the ideal: {setting:?}");
+        assert!(calls > 5.0, "seed 1: requests: one for {calls} checks: {setting:?}");
+        assert!(part >= 0.97, "seed 1: ideal: {part} of it: {setting:?}");
     }
 }
