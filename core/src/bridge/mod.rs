@@ -88,7 +88,8 @@ impl Bridge {
         self.runner.limiter()
     }
 
-    /// Decides a single item in memory, and returns what `make` builds of the raw decision; `None` on a server, which takes I/O,
+    /// Decides a single item in memory, or by what a server lent or said before, and returns what `make` builds of the raw decision;
+    /// `None` where a server has to be asked, which takes I/O,
     /// and before the limiter is open.
     #[inline]
     pub fn single_at_once<T>(

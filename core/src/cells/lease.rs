@@ -62,21 +62,21 @@ impl Lease {
         }
     }
 
-    /// Spends a cost, denies it, or leaves it to the server. `most` is the largest cost that can ever fit.
+    /// Spends a cost, denies it, or leaves it to the server: then the call is counted when it [asks](Self::ask). `most` is the largest cost that can ever fit.
     #[inline(always)]
     pub(crate) fn spend(&mut self, now: Micros, (cost, most): (u64, u64), terms: &LeaseTerms) -> Spending {
         if now < self.begun || now - self.begun >= QUARTER {
             self.turn(now, terms);
         }
-        // A cost that can never fit says nothing of what is needed.
-        self.counts[0] += cost.min(most);
         let fresh_after = (self.fresh_at - now).max(0);
         if now < self.valid_until && cost <= self.units {
             self.units -= cost;
+            self.counts[0] += cost;
             return Spending::Spent { left: self.units, fresh_after };
         }
         self.deny(now, cost, terms).map_or(Spending::Elsewhere, |retry_after| {
             let left = if now < self.valid_until { self.units } else { 0 };
+            self.counts[0] += cost.min(most);
             Spending::Denied { left, retry_after, fresh_after }
         })
     }
@@ -117,10 +117,15 @@ impl Lease {
     }
 
     /// How much to borrow with a call that the server decides, sent `now`; `None`: nothing. Takes note that it is asked for.
-    pub(crate) fn ask(&mut self, now: Micros, cost: u64, terms: &LeaseTerms) -> Option<u64> {
+    pub(crate) fn ask(&mut self, now: Micros, (cost, most): (u64, u64), terms: &LeaseTerms) -> Option<u64> {
+        if now < self.begun || now - self.begun >= QUARTER {
+            self.turn(now, terms);
+        }
+        // A cost that can never fit says nothing of what is needed.
+        self.counts[0] += cost.min(most);
         let has_enough = now < self.valid_until && cost <= self.units;
         let rate = self.rate(now);
-        if now < self.begun || now < self.next_request || has_enough || !is_worth(rate, terms) {
+        if now < self.next_request || has_enough || !is_worth(rate, terms) {
             return None;
         }
         self.next_request = now + terms.pace_us as Micros;

@@ -289,7 +289,7 @@ impl Cells {
         let mut shard = table.shard(&place).lock();
         let entry = shard.of_rule(&place, rule)?;
         let stamp = entry.stamp;
-        let want = entry.lease.as_mut()?.lease.ask(now, item.cost, &terms)?;
+        let want = entry.lease.as_mut()?.lease.ask(now, (item.cost, charge.policy.most()), &terms)?;
         drop(shard);
         Some(Asked { cells: self, place, stamp, terms, want, sent_at: now })
     }

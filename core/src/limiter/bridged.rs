@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::backend::{Backend, Calls};
-use super::driver::now;
+use super::driver::{Driver, now};
 use super::{AsyncRateLimiter, RateLimiter};
 use crate::error::Result;
 use crate::plan::{Op, RawDecision};
@@ -31,7 +31,8 @@ impl AsyncRateLimiter {
         }
     }
 
-    /// Decides a single check in memory, and returns what `make` builds of the raw decision; `None` on a server, which takes I/O.
+    /// Decides a single check in memory, or by what a server lent or said before, and returns what `make` builds of the raw decision;
+    /// `None` where a server has to be asked, which takes I/O.
     #[inline]
     pub(crate) fn at_once<T>(
         &self,
@@ -41,7 +42,16 @@ impl AsyncRateLimiter {
     ) -> Option<Result<T>> {
         match self.limiter.calls() {
             Calls::Memory(calls) => Some(calls.decide(check, op, make)),
-            Calls::Server(_) => None,
+            Calls::Server(calls) => {
+                let catalog = self.limiter.catalog();
+                if !calls.uses_cells(&catalog, op) {
+                    return None;
+                }
+                calls.server.usable().ok()?;
+                // A mistake is answered by the call itself.
+                let decision = calls.by_cell(&catalog, check, op).ok()??;
+                Some(Ok(make(RawDecision::from(&decision))))
+            }
         }
     }
 }

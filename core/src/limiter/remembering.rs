@@ -16,14 +16,17 @@ use crate::plan::{Op, Plan, ruled};
 use crate::request::Check;
 
 impl<D: Driver> ServerCalls<'_, D> {
+    /// Whether a call may be decided without a server.
+    #[inline(always)]
+    pub(super) fn uses_cells(self, catalog: &Catalog, op: Op) -> bool {
+        op == Op::Check && (self.shared.cells.remembers() | catalog.leases())
+    }
+
     /// The decision about a check for which units were borrowed, or that the server denied before; `None`: the server has to be
     /// asked.
     #[inline(always)]
     pub(super) fn by_cell(self, catalog: &Catalog, check: &Check<'_>, op: Op) -> Result<Option<Decision>> {
-        if op != Op::Check || !(self.shared.cells.remembers() | catalog.leases()) {
-            return Ok(None);
-        }
-        self.shared.by_cell(catalog, check)
+        if self.uses_cells(catalog, op) { self.shared.by_cell(catalog, check) } else { Ok(None) }
     }
 }
 

@@ -83,6 +83,8 @@ struct World {
     state: Option<State>,
     cells: Vec<Lease>,
     stopped_until: Vec<Micros>,
+    /// When the server lent what each process has.
+    lent_at: Vec<Micros>,
     events: BTreeMap<(Micros, u64), Event>,
     number: u64,
     /// When what was admitted.
@@ -108,6 +110,7 @@ impl World {
             state: None,
             cells: vec![Lease::new(BEGIN); setting.processes],
             stopped_until: vec![0; setting.processes],
+            lent_at: vec![0; setting.processes],
             events: BTreeMap::new(),
             number: 0,
             admitted: Vec::new(),
@@ -151,6 +154,9 @@ impl World {
                 }
                 Event::Reply(process, want, sent_at, deposit) => {
                     let terms = self.terms;
+                    if deposit.granted > 0.0 && now < sent_at + terms.max_age_us as Micros {
+                        self.lent_at[process] = deposit.granted_at as Micros;
+                    }
                     let unspent = self.cells[process].deposit(now, (want, sent_at), &deposit, &terms);
                     if let Some(unspent) = unspent {
                         self.give_back(unspent.units, unspent.granted_at, now);
@@ -195,12 +201,14 @@ impl World {
         let (terms, most) = (self.terms, self.policy.most());
         match self.cells[process].spend(now, (cost, most), &terms) {
             Spending::Spent { .. } => {
+                let age = now - self.lent_at[process];
+                assert!(age <= terms.max_age_us as Micros, "seed {}: age: {age} us", self.seed);
                 self.by_lease += cost;
                 self.admitted.push((now, cost));
             }
             Spending::Denied { retry_after, .. } => assert!(retry_after > 0),
             Spending::Elsewhere => {
-                let want = self.cells[process].ask(now, cost, &terms);
+                let want = self.cells[process].ask(now, (cost, most), &terms);
                 self.requests += 1;
                 let at = now + self.trip();
                 self.push(at, Event::Request(process, cost, want, now));
