@@ -1,4 +1,4 @@
-"""Six processes in three languages, on one Cluster."""
+"""Processes in four languages, on one Cluster or in several regions."""
 
 from __future__ import annotations
 
@@ -78,6 +78,7 @@ def workers() -> list[tuple[str, list[str]]]:
     python = [os.environ["SLUICEGATE_FLEET_PYTHON"], str(HERE / "worker.py")]
     node = ["node", os.environ["SLUICEGATE_FLEET_NODE"]]
     c = [os.environ["SLUICEGATE_FLEET_C"]]
+    rust = [os.environ["SLUICEGATE_FLEET_RUST"]]
     return [
         ("Python blocking", [*python, "blocking"]),
         ("Python asyncio", [*python, "asyncio"]),
@@ -85,14 +86,24 @@ def workers() -> list[tuple[str, list[str]]]:
         ("Node 2", node),
         ("C 1", c),
         ("C 2", c),
+        ("Rust 1", rust),
+        ("Rust 2", rust),
     ]
 
 
+def in_each(regions: dict[str, str]) -> list[tuple[str, list[str], dict[str, str]]]:
+    """A worker of each language in each region, which has its own view of all; Python's by turns blocking and asyncio."""
+    every = dict(workers())
+    placed = []
+    for at, (region, seen) in enumerate(regions.items()):
+        for name in (["Python blocking", "Python asyncio"][at % 2], "Node 1", "C 1", "Rust 1"):
+            placed.append((f"{name} in {region}", every[name], {"FLEET_REGION": region, "FLEET_REGIONS": seen}))
+    return placed
+
+
 def hammer(url: str, prefix: str, plan: Plan, regions: dict[str, str] | None = None) -> list[WorkerAnswers]:
-    """Lets all workers carry out a plan at once; over regions, each region has two of them, and its own view of all."""
-    fleet = workers()
-    seen = list((regions or {}).items())
-    places = [dict(zip(("FLEET_REGION", "FLEET_REGIONS"), seen[at % len(seen)])) if seen else {} for at in range(len(fleet))]
+    """Lets all workers carry out a plan at once."""
+    fleet = in_each(regions) if regions else [(*worker, {}) for worker in workers()]
     together = Barrier(len(fleet), timeout=TIMEOUT)
     with tempfile.NamedTemporaryFile("w", suffix=".json") as rules, ThreadPoolExecutor(len(fleet)) as pool:
         json.dump(plan.rules, rules)
@@ -100,7 +111,7 @@ def hammer(url: str, prefix: str, plan: Plan, regions: dict[str, str] | None = N
         numbers = map(str, (plan.lanes, plan.rounds, plan.heavy, plan.pause_us))
         names = (name for target in plan.targets for name in target)
         arguments = [url, rules.name, prefix, *numbers, *names]
-        conducted = pool.map(lambda worker, place: conduct(worker[0], worker[1] + arguments, together, place), fleet, places)
+        conducted = pool.map(lambda worker: conduct(worker[0], worker[1] + arguments, together, worker[2]), fleet)
         return list(conducted)
 
 

@@ -20,7 +20,7 @@ struct World(Regions);
 
 impl World {
     fn start() -> Self {
-        Self(Regions::start(TRIP).unwrap())
+        Self(Regions::start([TRIP; 3]).unwrap())
     }
 
     fn builder(&self, place: usize) -> Builder {

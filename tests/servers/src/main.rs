@@ -33,8 +33,9 @@ const KINDS: [Kind; 6] = [
     ("regions", regions),
 ];
 
-/// From one region to another and back.
-const TRIP: Duration = Duration::from_millis(40);
+/// From the other regions to each, and back.
+const TRIPS: [Duration; 3] =
+    [Duration::from_millis(40), Duration::from_millis(80), Duration::from_millis(150)];
 
 /// Servers that run until this is dropped, and what a runner needs to know of them.
 struct Started {
@@ -130,7 +131,7 @@ fn zookeeper() -> Result<Started> {
 
 /// For each region the URLs of all as it sees them, as JSON.
 fn regions() -> Result<Started> {
-    let servers = Regions::start(TRIP)?;
+    let servers = Regions::start(TRIPS)?;
     let seen = |place| servers.urls(place).into_iter().collect::<HashMap<_, _>>();
     let entries =
         Regions::NAMES.into_iter().enumerate().map(|(place, name)| (name, json!(seen(place)).to_string()));

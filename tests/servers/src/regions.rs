@@ -14,13 +14,14 @@ impl Regions {
     /// Their names, in the order of their places.
     pub const NAMES: [&str; 3] = ["ap", "eu", "us"];
 
-    /// To another region and back takes `trip`.
+    /// From the others to each region and back takes its `trip`.
     ///
     /// # Errors
     /// When a server does not start.
-    pub fn start(trip: Duration) -> Result<Self> {
+    pub fn start(trips: [Duration; 3]) -> Result<Self> {
         let servers: Vec<_> = Self::NAMES.iter().map(|_| Redis::start()).collect::<Result<_>>()?;
-        let relays = servers.iter().map(|server| Relay::start(server.port(), trip)).collect::<Result<_>>()?;
+        let relay = |(server, trip): (&Redis, Duration)| Relay::start(server.port(), trip);
+        let relays = servers.iter().zip(trips).map(relay).collect::<Result<_>>()?;
         Ok(Self { servers, relays })
     }
 
