@@ -341,9 +341,4 @@ MISTAKES = [
         "std::mem::take(&mut self.units);",
         "self.units;",
     ),
-    in_leases(
-        "what is given back counts as charged just now",
-        "granted_at: lent.granted_at };",
-        "granted_at: now as f64 };",
-    ),
 ]

@@ -10,6 +10,7 @@ mod failover;
 mod holding;
 mod in_memory;
 mod lab;
+mod leases;
 mod longest;
 mod machine;
 mod matching;
@@ -72,6 +73,7 @@ fn run() -> Result<()> {
             Part::Regions => regions::run(&options)?,
             Part::Coalescing => coalescing::run(&options)?,
             Part::Denied => denied::run(&options)?,
+            Part::Leases => leases::run(&options)?,
             Part::Failover => failover::run(&options)?,
             Part::Lab => traffic::run(&options)?,
         }

@@ -8,7 +8,7 @@ use crate::Result;
 pub(crate) const USAGE: &str = "\
 usage: sluicegate-benchmarks [--quick] [--only ALGORITHM] [--baseline FOLDER] [PART ...]
 
-parts: server, memory, client, in-memory, matching, tls, cluster, silent, usage, longest, regions, coalescing, denied, failover, lab; all of them if none is named
+parts: server, memory, client, in-memory, matching, tls, cluster, silent, usage, longest, regions, coalescing, denied, leases, failover, lab; all of them if none is named
   --quick             a smoke run of seconds: everything runs, the figures mean nothing
   --only ALGORITHM    of server and memory only the rows that begin with this
   --baseline FOLDER   hand-written scripts to compare with, instead of this crate's own: return1.lua, gcra.lua,
@@ -30,11 +30,12 @@ pub(crate) enum Part {
     Regions,
     Coalescing,
     Denied,
+    Leases,
     Failover,
     Lab,
 }
 
-const PARTS: [(&str, Part); 15] = [
+const PARTS: [(&str, Part); 16] = [
     ("server", Part::Server),
     ("memory", Part::Memory),
     ("client", Part::Client),
@@ -48,6 +49,7 @@ const PARTS: [(&str, Part); 15] = [
     ("regions", Part::Regions),
     ("coalescing", Part::Coalescing),
     ("denied", Part::Denied),
+    ("leases", Part::Leases),
     ("failover", Part::Failover),
     ("lab", Part::Lab),
 ];
