@@ -115,16 +115,16 @@ fn check_bound(calls: &[Call]) {
 fn play(pauses_us: impl Fn(u64) -> u64, lasts: Duration) {
     let server = Redis::start().unwrap();
     let url = server.url();
-    let start = |place: u64| Process::start(&url, (pauses_us(place), 1), lasts);
+    let start = |place: u64| Process::start(url, (pauses_us(place), 1), lasts);
     let mut processes: Vec<_> = (0..9).map(start).collect();
-    processes.push(Process::start(&url, (150_000, 150), lasts));
+    processes.push(Process::start(url, (150_000, 150), lasts));
     let mut calls = Vec::new();
     for _ in 0..2 {
         thread::sleep(lasts / 4);
         processes[0].signal("STOP");
         processes[1].signal("KILL");
         calls.extend(processes.remove(1).calls());
-        processes.insert(1, Process::start(&url, (pauses_us(1), 1), lasts / 2));
+        processes.insert(1, Process::start(url, (pauses_us(1), 1), lasts / 2));
         // A stopped process wakes with units whose time has passed.
         thread::sleep(Duration::from_millis(300));
         processes[0].signal("CONT");
