@@ -112,4 +112,5 @@ NIGHTLY = [
     suite("C", of_runner, "bindings-c/tests/run", after=("programs", "package c-archive"), most=3600),
     suite("chaos", of_unittest, "tests/chaos/run", after=("programs", "package wheel", "package npm", "package c-archive"), most=3600),
     Job("servers", ["tests/matrix/run"], "debug", of_runner, ("compile",), 3600),
+    Job("leases", ["cargo", "test", "-p", "sluicegate-conformance", "--test", "lease_processes"], "debug", of_cargo, ("compile",), 600),
 ]

@@ -187,15 +187,13 @@ const HOURLY: &str = r#"[{"rule_id": "hourly", "algorithm": "fixed_window", "win
 
 /// Asks until what is left of units that were borrowed is more than nothing. Answers how often.
 fn borrow(mut ask: impl FnMut() -> Decision) -> u64 {
-    for calls in 1..5_000 {
+    let is_lent = |_: &u64| {
+        thread::sleep(MS);
         let decision = ask();
         assert!(decision.allowed);
-        if decision.source == Source::Lease && decision.remaining > 0 {
-            return calls;
-        }
-        thread::sleep(MS);
-    }
-    panic!("nothing was borrowed");
+        decision.source == Source::Lease && decision.remaining > 0
+    };
+    (1..5_000).find(is_lent).unwrap()
 }
 
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
