@@ -2,8 +2,8 @@
 
 // Answers that a cache may send to other clients have no headers of one client's limit.
 
-/** The names of such headers, in small letters, at a response that may have them. */
-const NAMES = Symbol('sluicegate.limitHeaders');
+/** Such headers, at a response that may have them. */
+const TOLD = Symbol('sluicegate.told');
 
 const FOR_ONE = ['private', 'no-store', 'no-cache'];
 
@@ -27,21 +27,18 @@ function isForAll(cacheControl) {
  */
 function keepFromCaches(response, headers) {
   if (typeof response?.writeHead !== 'function') return;
-  const names = Object.keys(headers);
-  if (names.length === 0) return;
-  const isWatched = response[NAMES] !== undefined;
-  const known = (response[NAMES] ??= new Set());
-  for (const name of names) known.add(name.toLowerCase());
-  if (!isWatched) watch(response, known);
+  if (response[TOLD] !== undefined) response[TOLD].push(headers);
+  else if (Object.keys(headers).length > 0) watch(response, (response[TOLD] = [headers]));
 }
 
-function watch(response, known) {
+function watch(response, told) {
   const { writeHead } = response;
   response.writeHead = function writeHeadForAll(...given) {
     const last = given.length - 1;
     const fields = typeof given[last] === 'object' && given[last] !== null ? fieldsOf(given[last]) : undefined;
     const stated = fields?.filter(([name]) => name === 'cache-control').map(([, , value]) => value);
     if (isForAll(stated?.length ? stated.join() : this.getHeader('cache-control'))) {
+      const known = new Set(told.flatMap(Object.keys).map((name) => name.toLowerCase()));
       for (const name of known) this.removeHeader(name);
       if (fields) given[last] = without(known, fields, Array.isArray(given[last]));
     }
@@ -52,7 +49,7 @@ function watch(response, known) {
 /** Headers as `writeHead` takes them: each as its name in small letters, its name and its value. */
 function fieldsOf(headers) {
   if (!Array.isArray(headers)) return Object.entries(headers).map(([name, value]) => [name.toLowerCase(), name, value]);
-  const flat = headers.flat();
+  const flat = Array.isArray(headers[0]) ? headers.flat() : headers;
   return flat.flatMap((name, at) => (at % 2 === 0 ? [[String(name).toLowerCase(), name, flat[at + 1]]] : []));
 }
 

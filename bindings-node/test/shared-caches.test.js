@@ -86,8 +86,9 @@ const SITES = {
   ...Object.fromEntries(['object', 'array'].map((kind) => [`headers in an ${kind}`, (limiter) => {
     const limited = ofExpress.rateLimit(limiter);
     return createServer((request, response) => limited(request, response, () => {
-      const stated = ['Cache-Control', wanted(request.headers), 'X-Own', 'kept'];
-      response.writeHead(200, kind === 'array' ? stated : { [stated[0]]: stated[1], 'X-Own': 'kept' }).end();
+      const cookies = ['a=1', 'b=2'];
+      const stated = { 'Cache-Control': wanted(request.headers), 'X-Own': 'kept', 'Set-Cookie': cookies };
+      response.writeHead(200, kind === 'array' ? Object.entries(stated).flat() : stated).end();
     }));
   }])),
 };
@@ -119,6 +120,7 @@ for (const [framework, open] of Object.entries(SITES)) {
       // It stays as the application has it.
       assert.deepEqual([status, headers['cache-control']], [200, cache]);
       assert.equal(limitHeaders(headers).length, SHARED.includes(cache) ? 0 : 2, cache);
+      if (headers['x-own']) assert.deepEqual(headers['set-cookie'], ['a=1', 'b=2']);
     }
   });
 }
