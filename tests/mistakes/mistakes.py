@@ -1,5 +1,5 @@
-"""Known mistakes in the Redis driver, and in how regions and processes borrow: what a simulation, or the player of interleavings, has to find,
-one at a time."""
+"""Known mistakes in the Redis driver, and in how regions and processes borrow: what a simulation, or the player of
+interleavings, has to find, one at a time."""
 
 from typing import NamedTuple
 
