@@ -42,6 +42,9 @@ pub(crate) struct Lease {
     valid_until: Micros,
     granted_at: f64,
     next_request: Micros,
+    /// How much was asked for last, and whether that was spent in half of the time that it lasts.
+    last_want: u64,
+    is_spent_early: bool,
     contended_until: Micros,
     fits_at: Micros,
     fresh_at: Micros,
@@ -56,6 +59,8 @@ impl Lease {
             valid_until: now,
             granted_at: 0.0,
             next_request: now,
+            last_want: 0,
+            is_spent_early: false,
             contended_until: now,
             fits_at: now,
             fresh_at: now,
@@ -124,12 +129,18 @@ impl Lease {
         // A cost that can never fit says nothing of what is needed.
         self.counts[0] += cost.min(most);
         let has_enough = now < self.valid_until && cost <= self.units;
+        let is_half_over = now + terms.age() / 2 >= self.valid_until;
+        self.is_spent_early |= !is_half_over && self.units < cost;
         let rate = self.rate(now);
         if now < self.next_request || has_enough || !is_worth(rate, terms) {
             return None;
         }
         self.next_request = now + terms.pace_us as Micros;
-        Some((rate * terms.max_age_us as f64) as u64)
+        // A rate that rises is not known for half a second: so long all calls would wait for the server.
+        let is_rising = self.is_spent_early && now >= self.contended_until;
+        let least = if is_rising { 2 * self.last_want } else { 0 };
+        self.last_want = least.max((rate * terms.max_age_us as f64) as u64);
+        Some(self.last_want)
     }
 
     /// Keeps what the server has lent to a request of `want` units, `sent_at`. Answers what was not spent of the last loan,
@@ -159,6 +170,7 @@ impl Lease {
             return Some(loan);
         }
         let before = self.end();
+        self.is_spent_early = false;
         (self.units, self.granted_at, self.valid_until) = (loan.units, loan.granted_at, valid_until);
         before
     }
