@@ -33,6 +33,8 @@ INEXPRESSIBLE = {
     "rules/calendar-in-limits": "knows the time zones",
     "rules/block-longest": "compares two fields",
     "rules/global-age": "compares the age with the window",
+    "rules/lease-age": "compares a time with the window",
+    "rules/lease-pace": "compares two times",
     "rules/composite-twice": "compares names without their capitals",
     "rules/composite-path": "looks for a name in the pattern",
 }
