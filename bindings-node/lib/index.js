@@ -199,12 +199,12 @@
  * @property {Record<string, DecisionCounts>} decisions Checks and reservations, by who decided; who never did is left out.
  * @property {number} cost What admitted calls have cost.
  * @property {number} waiting Calls that now wait for room.
- * @property {LoanUnits} loans Units that other regions lend.
+ * @property {LoanUnits} loans Units that servers and other regions lend.
  * @property {DeniedKey[]} topDenied The keys denied most, the most first.
  */
 
 /**
- * Units that other regions lend, by what became of them.
+ * Units that servers and other regions lend, by what became of them.
  *
  * @typedef {object} LoanUnits
  * @property {number} asked Asked of the region in charge.

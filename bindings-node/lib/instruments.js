@@ -29,7 +29,7 @@ const INSTRUMENTS = {
     description: 'Calls that wait for room.',
     observed: ofRules(({ waiting }) => waiting),
   },
-  'loan.units': { kind: 'Counter', unit: '{unit}', description: 'Units that other regions lend, by what became of them.', observed: loans },
+  'loan.units': { kind: 'Counter', unit: '{unit}', description: 'Units that servers and other regions lend, by what became of them.', observed: loans },
   errors: {
     kind: 'Counter',
     unit: '{error}',

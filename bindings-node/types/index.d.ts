@@ -293,7 +293,7 @@ export type RuleMetrics = {
      */
     waiting: number;
     /**
-     * Units that other regions lend.
+     * Units that servers and other regions lend.
      */
     loans: LoanUnits;
     /**
@@ -302,7 +302,7 @@ export type RuleMetrics = {
     topDenied: DeniedKey[];
 };
 /**
- * Units that other regions lend, by what became of them.
+ * Units that servers and other regions lend, by what became of them.
  */
 export type LoanUnits = {
     /**

@@ -14,7 +14,7 @@ class DecisionCounts(TypedDict):
 
 
 class LoanUnits(TypedDict):
-    """Units that other regions lend, by what became of them."""
+    """Units that servers and other regions lend, by what became of them."""
 
     asked: int
     granted: int

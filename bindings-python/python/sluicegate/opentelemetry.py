@@ -99,7 +99,7 @@ _INSTRUMENTS = [
     _Instrument("cost", "counter", "{unit}", "What admitted checks have cost.", _cost),
     _Instrument("fallback.admitted", "counter", "{request}", "Checks that the fallback admitted.", _fallback_admitted),
     _Instrument("waiting", "up_down_counter", "{call}", "Calls that wait for room.", _waiting),
-    _Instrument("loan.units", "counter", "{unit}", "Units that other regions lend, by what became of them.", _loans),
+    _Instrument("loan.units", "counter", "{unit}", "Units that servers and other regions lend, by what became of them.", _loans),
     _Instrument("errors", "counter", "{error}", "Calls that ended with an error, by its kind.", _errors),
     _Instrument("breaker.open", "gauge", "1", "Whether the circuit breaker of a server is open.", _breaker_open),
     _Instrument("breaker.openings", "counter", "{opening}", "How often circuit breakers have opened.", _breaker_openings),

@@ -10,7 +10,7 @@ const QUARTERS: usize = 4;
 const QUARTER: Micros = SPAN / QUARTERS as Micros;
 /// A rate at which fewer units are spent before a lease ends is none to borrow for.
 const LEAST_SPENT: f64 = 10.0;
-/// After a loan of less than was asked for, nobody asks more than once a pace for so long, and for so many round trips.
+/// After a loan that others left too little for, nobody asks more than once a pace for so long, and for so many round trips.
 const LEAST_CONTENTION: Micros = 1_000_000;
 const TRIPS: Micros = 4;
 
@@ -79,7 +79,7 @@ impl Lease {
             self.counts[0] += cost;
             return Spending::Spent { left: self.units, fresh_after };
         }
-        self.deny(now, cost, terms).map_or(Spending::Elsewhere, |retry_after| {
+        self.deny(now, (cost, most), terms).map_or(Spending::Elsewhere, |retry_after| {
             let left = if now < self.valid_until { self.units } else { 0 };
             self.counts[0] += cost.min(most);
             Spending::Denied { left, retry_after, fresh_after }
@@ -87,8 +87,8 @@ impl Lease {
     }
 
     /// How long a cost has to wait that the server is not asked about.
-    fn deny(&self, now: Micros, cost: u64, terms: &LeaseTerms) -> Option<Micros> {
-        if now >= self.contended_until || now >= self.next_request {
+    fn deny(&self, now: Micros, (cost, most): (u64, u64), terms: &LeaseTerms) -> Option<Micros> {
+        if now >= self.contended_until || now >= self.next_request || cost > most {
             return None;
         }
         // What is larger than what is asked for in a pace, the server decides.
@@ -153,14 +153,15 @@ impl Lease {
         terms: &LeaseTerms,
     ) -> Option<Unspent> {
         let trip = (now - sent_at).max(0);
-        if lent.granted < want as f64 {
-            self.contended_until = sent_at + LEAST_CONTENTION.max(TRIPS * trip);
-        }
         self.fits_at = lent.fits_at as Micros;
         self.fresh_at = lent.fresh_at as Micros;
         let loan = Unspent { units: lent.granted as u64, granted_at: lent.granted_at };
         // Not longer than agreed by the clock of this process, whatever the reply says.
         let valid_until = (lent.valid_until as Micros).min(sent_at + terms.age());
+        if lent.granted < want as f64 {
+            let until_next = (terms.pace_us as Micros).min(valid_until - now);
+            self.note_shortage(now, lent.granted, until_next, sent_at + LEAST_CONTENTION.max(TRIPS * trip));
+        }
         if loan.units == 0 {
             return None;
         }
@@ -173,6 +174,18 @@ impl Lease {
         self.is_spent_early = false;
         (self.units, self.granted_at, self.valid_until) = (loan.units, loan.granted_at, valid_until);
         before
+    }
+
+    /// Less was lent than asked for. The lender kept as much as it lent: where both together do not last `until_next` request,
+    /// others use up the limit. Else this process may be alone, and asks for the rest as soon as it needs that.
+    fn note_shortage(&mut self, now: Micros, granted: f64, until_next: Micros, contended_until: Micros) {
+        let needed = self.rate(now) * until_next.max(0) as f64;
+        if granted == 0.0 || 2.0 * granted + 1.0 < needed {
+            // What was used up in a window says nothing of the next.
+            self.contended_until = contended_until.min(self.fresh_at);
+        } else if now >= self.contended_until {
+            self.next_request = now;
+        }
     }
 
     pub(crate) fn valid_until(&self) -> Micros {

@@ -71,7 +71,7 @@ impl Metrics {
         to.family(
             "loan_units_total",
             Kind::Counter,
-            "Units that other regions lend, by what became of them.",
+            "Units that servers and other regions lend, by what became of them.",
         );
         for (rule, counted) in &self.rules {
             for (what, units) in counted.loans.named().into_iter().filter(|(_, units)| *units > 0) {

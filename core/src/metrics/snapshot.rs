@@ -33,7 +33,7 @@ pub struct RuleMetrics {
     pub cost: u64,
     /// Calls that now wait for room.
     pub waiting: u64,
-    /// Units that other regions lend.
+    /// Units that servers and other regions lend.
     pub loans: LoanUnits,
     /// The keys denied most, the most first: as many as the option [`top_denied`](crate::Builder::top_denied) says. Keys are as they
     /// are stored, so secrets are hashed.
@@ -56,11 +56,11 @@ pub struct DecisionCounts {
     pub error: u64,
 }
 
-/// Units that other regions lend, by what became of them.
+/// Units that servers and other regions lend, by what became of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct LoanUnits {
-    /// Asked of the region in charge.
+    /// Asked of the server, or the region in charge.
     pub asked: u64,
     /// Granted by it.
     pub granted: u64,

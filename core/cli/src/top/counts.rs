@@ -17,7 +17,7 @@ pub(super) enum Counted {
     ByAllotment,
     ByShare,
     Cost,
-    /// Units that other regions lend.
+    /// Units that servers and other regions lend.
     Asked,
     Granted,
     Spent,

@@ -90,6 +90,7 @@ struct World {
     /// When what was admitted.
     admitted: Vec<(Micros, u64)>,
     by_lease: u64,
+    denied_by_lease: u64,
     requests: u64,
     calls: u64,
 }
@@ -115,6 +116,7 @@ impl World {
             number: 0,
             admitted: Vec::new(),
             by_lease: 0,
+            denied_by_lease: 0,
             requests: 0,
             calls: 0,
             setting,
@@ -206,7 +208,10 @@ impl World {
                 self.by_lease += cost;
                 self.admitted.push((now, cost));
             }
-            Spending::Denied { retry_after, .. } => assert!(retry_after > 0),
+            Spending::Denied { retry_after, .. } => {
+                assert!(retry_after > 0 && cost <= most);
+                self.denied_by_lease += 1;
+            }
             Spending::Elsewhere => {
                 let want = self.cells[process].ask(now, (cost, most), &terms);
                 self.requests += 1;
@@ -296,5 +301,39 @@ fn nearly_all_is_admitted_and_few_calls_reach_the_server() {
         let (part, calls) = (world.sum() as f64 / ideal, world.calls as f64 / world.requests as f64);
         assert!(calls > 5.0, "seed 1: requests: one for {calls} checks: {setting:?}");
         assert!(part >= 0.97, "seed 1: ideal: {part} of it: {setting:?}");
+    }
+}
+
+/// Half of what is left, which a loan is at most, is no sign of others.
+#[test]
+fn one_process_that_asks_for_less_than_the_limit_is_denied_nothing() {
+    for (algorithm, limit, age_ms, offered) in [
+        ("fixed_window", 1_000, 1_000, 0.8),
+        ("fixed_window", 1_000, 500, 0.8),
+        ("fixed_window", 1_000, 20, 0.8),
+        ("gcra", 1_000, 1_000, 0.8),
+        ("gcra", 20_000, 20, 0.9),
+    ] {
+        let setting = Setting {
+            algorithm,
+            limit,
+            burst: limit,
+            age_ms,
+            pace_ms: age_ms / 2,
+            processes: 1,
+            offered,
+            is_skewed: false,
+            most_cost: 1,
+            trip: 100,
+            fails: false,
+        };
+        let world = World::new(setting, 1).play(5 * SECOND);
+        assert!(
+            world.by_lease * 2 > world.calls,
+            "seed 1: {} of {}: {setting:?}",
+            world.by_lease,
+            world.calls
+        );
+        assert_eq!((world.denied_by_lease, world.sum()), (0, world.calls), "seed 1: {setting:?}");
     }
 }
