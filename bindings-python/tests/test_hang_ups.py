@@ -236,6 +236,10 @@ def wsgi_site(serve: Any, url: str, prefix: str, work: Work, **options: Any) -> 
                 yield opened
             finally:
                 work.is_over.set()
+        # Those that still answer give back what they hold, which needs the limiter.
+        for thread in threading.enumerate():
+            if "process_request" in thread.name:
+                thread.join(10)
 
 
 @pytest.mark.parametrize("serve", WSGI_SERVERS)
