@@ -132,7 +132,7 @@ function deniedBy(rule, wait) {
   };
 }
 
-test('a call of gRPC that is denied has used up its quota, and is told when to come back', async (t) => {
+test('a denied call of gRPC ends with RESOURCE_EXHAUSTED, and metadata says when to try again', async (t) => {
   const { call, client } = await open(t);
   assert.equal(await call('place', 'alice'), 'a');
   await assert.rejects(call('place', 'alice'), deniedBy('shop:rpc:Orders.place:1/minute', '60'));

@@ -1,4 +1,4 @@
-"""What the limiter for asyncio tells of its rules, and is told of them, without I/O."""
+"""The rules, settings and metrics of the limiter for asyncio, without I/O."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ impl Traffic {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for so many further outcomes that are like this. Answers what is told meanwhile.
+    /// Waits for so many further outcomes that are like this. Returns all that are reported until then.
     fn until(&self, outcome: Option<bool>, count: usize) -> Vec<Told> {
         let (before, begun) = (self.told().len(), Instant::now());
         loop {
