@@ -3,10 +3,12 @@
 
 mod denial;
 mod lease;
+mod shard;
 mod table;
 #[cfg(test)]
 mod tests;
 
 #[cfg(test)]
 pub(crate) use lease::{Lease, Spending};
-pub(crate) use table::{Asked, Cells, Returned, Watch};
+pub(crate) use shard::Returned;
+pub(crate) use table::{Asked, Cells, Watch};

@@ -1,29 +1,19 @@
 //! What a process remembers and has borrowed: a cell for each rule and key.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use hashbrown::HashTable;
-
 use super::denial::Denial;
-use super::lease::{Lease, Spending, Unspent};
+use super::lease::{Spending, Unspent};
+use super::shard::{Held, Returned, SHARDS, Shard};
 use crate::algorithm::Micros;
-use crate::catalog::{LimitNumber, ReadyLimit, ReadyRule, SHARD_SHIFT};
+use crate::catalog::{ReadyLimit, ReadyRule, SHARD_SHIFT};
 use crate::decision::Source;
-use crate::keys::key::is_same;
 use crate::memory::{Lock, Place, Places};
 use crate::plan::{Item, Op, Plan, RawDecision};
 use crate::regions::Deposit;
-use crate::rules::{LeaseTerms, Rule};
+use crate::rules::LeaseTerms;
 use crate::sequence::Borrower;
 use crate::sync::fork::PerProcess;
-
-const SHARDS: usize = 16;
-/// How many cells are kept; the oldest goes.
-const MOST: usize = 10_000;
-const MOST_OF_SHARD: usize = MOST / SHARDS;
-/// So many groups of keys in a shard are told apart when one of them is forgotten.
-const GROUPS: usize = 64;
 
 /// Remembers denials for some time at most, and keeps what was borrowed.
 #[derive(Debug)]
@@ -56,63 +46,6 @@ struct Loan {
     stamp: u64,
 }
 
-/// Units that are to be given back, and by whom.
-pub(crate) type Returned = (Borrower, Unspent);
-
-#[derive(Debug, Default)]
-struct Shard {
-    table: HashTable<Entry>,
-    /// The entries in the order in which they were made, by hash and stamp; some are gone.
-    order: VecDeque<(u64, u64)>,
-    stamps: u64,
-    /// Units of cells that had to go.
-    returned: Vec<Returned>,
-    /// How often keys of each group were forgotten: an answer to a call that was sent before is not remembered.
-    forgotten: Box<[u32]>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    hash: u64,
-    stamp: u64,
-    number: LimitNumber,
-    name: Box<str>,
-    /// The rule that decided: another one of the same name is not it.
-    rule: Arc<Rule>,
-    denial: Option<Denial>,
-    lease: Option<Box<Held>>,
-}
-
-/// What a cell has borrowed, and of whom.
-#[derive(Debug)]
-struct Held {
-    lease: Lease,
-    lender: Option<Borrower>,
-}
-
-impl Held {
-    fn new(now: Micros) -> Box<Self> {
-        Box::new(Self { lease: Lease::new(now), lender: None })
-    }
-
-    /// Takes back what is not spent.
-    fn end(&mut self) -> Option<Returned> {
-        let unspent = self.lease.end()?;
-        self.lender.clone().map(|lender| (lender, unspent))
-    }
-}
-
-impl Entry {
-    fn end(self) -> Option<Returned> {
-        self.lease?.end()
-    }
-
-    #[inline(always)]
-    fn is(&self, place: &Place<'_>) -> bool {
-        self.number == place.limit && is_same(self.name.as_bytes(), place.name.as_bytes())
-    }
-}
-
 impl Table {
     fn new() -> Self {
         let shards = (0..SHARDS).map(|_| Lock::default()).collect();
@@ -127,88 +60,6 @@ impl Table {
     #[inline(always)]
     fn shard_of(&self, hash: u64) -> &Lock<Shard> {
         &self.shards[(hash >> SHARD_SHIFT) as usize % SHARDS]
-    }
-}
-
-#[inline(always)]
-fn group(place: &Place<'_>) -> usize {
-    (place.hash >> 8) as usize % GROUPS
-}
-
-impl Shard {
-    fn forgotten(&self, place: &Place<'_>) -> u32 {
-        self.forgotten.get(group(place)).copied().unwrap_or(0)
-    }
-
-    fn forget(&mut self, place: &Place<'_>) {
-        if self.forgotten.is_empty() {
-            self.forgotten = vec![0; GROUPS].into();
-        }
-        let forgotten = &mut self.forgotten[group(place)];
-        *forgotten = forgotten.wrapping_add(1);
-        self.remove(place);
-    }
-
-    /// Removes the denial, and the cell if there is nothing else in it.
-    fn remove(&mut self, place: &Place<'_>) {
-        if let Ok(mut found) = self.table.find_entry(place.hash, |entry| entry.is(place)) {
-            found.get_mut().denial = None;
-            if found.get().lease.is_none() {
-                found.remove();
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn find(&mut self, place: &Place<'_>) -> Option<&mut Entry> {
-        self.table.find_mut(place.hash, |entry| entry.is(place))
-    }
-
-    /// The cell of a key under a rule as it is now.
-    fn of_rule(&mut self, place: &Place<'_>, rule: &Arc<Rule>) -> Option<&mut Entry> {
-        self.find(place).filter(|entry| Arc::ptr_eq(&entry.rule, rule))
-    }
-
-    fn keep(&mut self, place: &Place<'_>, rule: &Arc<Rule>, denial: Denial) {
-        match self.of_rule(place, rule) {
-            Some(entry) if entry.lease.is_some() => entry.denial = Some(denial),
-            _ => self.insert(place, rule, (Some(denial), None)),
-        }
-    }
-
-    fn insert(
-        &mut self,
-        place: &Place<'_>,
-        rule: &Arc<Rule>,
-        (denial, lease): (Option<Denial>, Option<Box<Held>>),
-    ) {
-        if let Ok(found) = self.table.find_entry(place.hash, |entry| entry.is(place)) {
-            let (gone, _) = found.remove();
-            self.returned.extend(gone.end());
-        }
-        let (stamp, hash) = (self.stamps, place.hash);
-        self.stamps += 1;
-        if self.table.len() == MOST_OF_SHARD {
-            self.forget_oldest();
-        }
-        let (number, name, rule) = (place.limit, place.name.into(), Arc::clone(rule));
-        let entry = Entry { hash, stamp, number, name, rule, denial, lease };
-        self.table.insert_unique(hash, entry, |entry| entry.hash);
-        if self.order.len() == 2 * MOST_OF_SHARD {
-            let table = &self.table;
-            self.order.retain(|&(hash, stamp)| table.find(hash, |entry| entry.stamp == stamp).is_some());
-        }
-        self.order.push_back((hash, stamp));
-    }
-
-    fn forget_oldest(&mut self) {
-        while let Some((hash, stamp)) = self.order.pop_front() {
-            if let Ok(found) = self.table.find_entry(hash, |entry| entry.stamp == stamp) {
-                let (gone, _) = found.remove();
-                self.returned.extend(gone.end());
-                return;
-            }
-        }
     }
 }
 
@@ -368,7 +219,7 @@ impl Cells {
 
     /// The bytes of an entry without its name.
     #[cfg(test)]
-    pub(super) const ENTRY: usize = size_of::<Entry>();
+    pub(super) const ENTRY: usize = size_of::<super::shard::Entry>();
 }
 
 impl Table {
