@@ -46,6 +46,6 @@ fn keys_in_constant_use() {
 }
 
 #[test]
-fn one_check_at_a_time_async() {
-    decides_alike(Driver::Async, 100, any_rule(), any_steps());
+fn keys_in_constant_use_async() {
+    decides_alike(Driver::Async, 20, any_rule(), busy_steps());
 }
