@@ -29,6 +29,7 @@ impl<'a, D: Driver> ReleaseGuard<'a, D> {
     /// The result of the call, of which somebody learns unless an answer was lost.
     pub(super) fn heard<T>(mut self, result: Result<T>) -> Result<T> {
         self.is_heard = !result.as_ref().is_err_and(Error::is_maybe_done);
+        self.frees = !result.as_ref().is_err_and(Error::is_undecided);
         result
     }
 

@@ -29,8 +29,10 @@ both_limiters! {
     /// timeout; `retry_after` is then at least the time until the caller's turn. With a
     /// [`ManualClock`](crate::ManualClock) nothing sleeps; the clock is moved on instead.
     ///
+    /// While no server can decide it goes on asking, every [`breaker_probe`](crate::Builder::breaker_probe) at most.
+    ///
     /// # Errors
-    /// As [`check`](Self::check).
+    /// As [`check`](Self::check); that no server could decide, when the time is over.
     pub async fn wait(&self, rule: &str, key: &str, timeout: Duration) -> Result<Decision> {
         self.wait_in_turn(&[Check::new(rule, key)], Form::Single, timeout)
     }
@@ -126,7 +128,16 @@ impl<D: Driver> Limiter<D> {
                 WaitStep::Ask(op) => {
                     let asked = match first.take().filter(|_| op == Op::Check) {
                         Some(asked) => asked,
-                        None => question.ask(op).await?,
+                        None => match question.ask(op).await {
+                            Err(error) if error.is_undecided() => {
+                                let probe = shared.fallback.probe();
+                                if !waiter.undecided(op, probe, shared.moment_of_asking(passed)) {
+                                    return Err(error);
+                                }
+                                continue;
+                            }
+                            asked => asked?,
+                        },
                     };
                     if let Some(answer) = waiter.record(op, asked, shared.moment_of_asking(passed)) {
                         return Ok(answer);

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sluicegate::{
     AsyncRateLimiter, Builder, Check, CheckOptions, Decision, ErrorKind, RateLimiter, Rules, Source,
@@ -233,5 +233,50 @@ fn a_wait_tries_as_often_as_the_server_is_probed_and_ends_when_it_is_back() {
         }
         redis.resume().unwrap();
         assert!(waits.into_iter().all(|wait| wait.join().unwrap() == Source::Server));
+    });
+}
+
+#[test]
+fn a_wait_that_ends_with_the_error_does_so_when_its_time_is_over() {
+    let redis = stopped();
+    let limiter = limiter(redis.url(), "error", 1);
+    let errors = || limiter.metrics().errors.values().sum::<u64>();
+    let began = Instant::now();
+    let second = Duration::from_secs(1);
+    let error = limiter.wait("silent", "k", second).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Connection), "{error}");
+    limiter.reserve_within("rooms", "k", CheckOptions::new(), second).unwrap_err();
+    assert!(began.elapsed() >= 2 * second, "{:?}", began.elapsed());
+    // Each of the two asked every 0.1 s at most, and a last time at its end.
+    assert!(errors() <= 2 * 12, "{}", errors());
+    thread::scope(|scope| {
+        let waits = [
+            scope.spawn(|| limiter.wait("silent", "k", LONG).unwrap().source),
+            scope.spawn(|| limiter.reserve_within("rooms", "k", CheckOptions::new(), LONG).unwrap().source),
+        ];
+        let before = errors();
+        while errors() < before + 4 {
+            thread::sleep(Duration::from_millis(5));
+        }
+        redis.resume().unwrap();
+        assert!(waits.into_iter().all(|wait| wait.join().unwrap() == Source::Server));
+    });
+}
+
+#[test]
+fn a_task_waits_for_a_server_to_be_back() {
+    let redis = stopped();
+    let runtime = Runtime::new().unwrap();
+    runtime.block_on(async {
+        let limiter = builder(redis.url(), "error", 1).lazy(true).connect().await.unwrap();
+        let wait = limiter.wait("silent", "k", LONG);
+        let resume = async {
+            while limiter.metrics().errors.is_empty() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            redis.resume().unwrap();
+        };
+        let (decision, ()) = tokio::join!(wait, resume);
+        assert_eq!(decision.unwrap().source, Source::Server);
     });
 }

@@ -51,6 +51,11 @@ impl FallbackState {
         self.instances.store(instances, Ordering::Relaxed);
     }
 
+    /// After how long the server is tried again, about, in microseconds.
+    pub(super) fn probe(&self) -> u64 {
+        self.probe.unsigned_abs()
+    }
+
     /// Logs which rules `local` denies everything of, as there are too many processes to share them.
     pub(super) fn warn_of_empty_shares(&self, catalog: &Catalog) {
         let instances = f64::from(self.instances.load(Ordering::Relaxed));

@@ -179,6 +179,19 @@ impl<T: Retryable> Waiter<'_, T> {
         None
     }
 
+    /// Lets it sleep, as no server could decide, for `pause` at most. Answers whether it does: not when its time is over,
+    /// nor one that only looked.
+    pub(super) fn undecided(&mut self, op: Op, pause: u64, now: Moment) -> bool {
+        let pause = pause.min(self.deadline.saturating_sub(now));
+        if op == Op::Peek || pause == 0 {
+            return false;
+        }
+        self.wait = Duration::from_micros(pause);
+        let denial = Denial { wait: pause, waits: SmallList::new(), pause, is_estimate: true };
+        self.shared.with(|lanes| lanes.denied(self.ticket, &denial, now));
+        true
+    }
+
     /// How long to sleep where the wait is an estimate; nothing when the time is over.
     fn until_poll(&self, wait: u64, now: Moment) -> u64 {
         let spread = self.shared.hasher.hash_one((self.ticket, now)) % (POLL / 5 * 2);
