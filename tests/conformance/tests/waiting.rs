@@ -244,20 +244,20 @@ fn a_manual_clock_is_moved_on_by_each_in_turn() {
 }
 
 #[test]
-fn each_waiter_gets_an_error_at_its_own_turn() {
+fn each_waiter_gets_the_error_at_the_end_of_its_time() {
     let redis = Redis::start().unwrap();
     let limiter = builder(redis.url()).breaker_failures(0).build().unwrap();
-    let spent = CheckOptions::new().cost(20);
+    let (spent, time) = (CheckOptions::new().cost(20), Duration::from_secs(2));
     thread::scope(|scope| {
         assert!(limiter.check_with("tokens", "k", spent).unwrap().allowed);
         let waiting: Vec<_> =
-            (0..10).map(|_| scope.spawn(|| limiter.wait_with("tokens", "k", spent, LONG))).collect();
+            (0..10).map(|_| scope.spawn(|| limiter.wait_with("tokens", "k", spent, time))).collect();
         drop(redis);
         let began = Instant::now();
         let failed = waiting.into_iter().filter_map(|waiter| waiter.join().unwrap().err());
         let kinds: Vec<_> = failed.map(|error| error.kind()).collect();
         // Some may have been admitted before the server was gone.
         assert!(!kinds.is_empty() && kinds.iter().all(|kind| *kind == ErrorKind::Connection), "{kinds:?}");
-        assert!(began.elapsed() < LONG / 2);
+        assert!((time - Duration::from_millis(500)..LONG / 2).contains(&began.elapsed()));
     });
 }
