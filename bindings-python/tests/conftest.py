@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import subprocess
-from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -163,24 +162,3 @@ def open_limiter(driver: type[Driver], prefix: str) -> Iterator[Callable[..., Dr
     yield open_
     for limiter in opened:
         limiter.finish()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Notes whose vectors a test plays, also if it fails before it begins."""
-    for item in items:
-        if isinstance(item, pytest.Function) and item.originalname == "test_vector":
-            of = item.callspec.params
-            item.user_properties.append(("vectors", f"{of['driver'].runner}, {of['backend']}"))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """One line per runner and backend, which the command that runs all tests collects."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for outcome in ("passed", "failed", "error"):
-        for report in terminalreporter.getreports(outcome):
-            runner = dict(getattr(report, "user_properties", ())).get("vectors")
-            if runner:
-                counts[str(runner)][outcome] += 1
-    for runner, count in counts.items():
-        failed = count["failed"] + count["error"]
-        terminalreporter.write_line(f"vectors: {runner}: {count['passed']} passed, {failed} failed, 0 skipped")

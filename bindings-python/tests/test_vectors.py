@@ -1,4 +1,5 @@
-"""The vectors that every language plays, through both limiters, on every backend.
+"""The vectors that every language plays, through both limiters: with SLUICEGATE_LONG_TESTS each on every backend, otherwise each
+backend by one of them at least.
 
 `tests/vectors/README.md` of the repository describes them.
 """
@@ -7,12 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+import os
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
-from harness import Driver, make
+from harness import DRIVERS, Asyncio, Blocking, Driver, make
 
 from sluicegate import Decision, ManualClock, SluicegateError
 
@@ -24,20 +26,35 @@ VECTORS = [
     if file.name != "schema.json"
     for vector in json.loads(file.read_text(encoding="utf-8"))["vectors"]
 ]
+EVERY = [(driver, backend) for driver in DRIVERS for backend in ("memory", "redis", "cluster")]
+PLAYED = EVERY if os.environ.get("SLUICEGATE_LONG_TESTS") else [(Blocking, "memory"), (Blocking, "redis"), (Asyncio, "cluster")]
 
 
 def test_there_are_vectors() -> None:
     assert len(VECTORS) > 100
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
-def test_vector(vector: dict[str, Any], url: str, open_limiter: Callable[..., Driver]) -> None:
+@pytest.mark.parametrize("driver, backend", PLAYED, ids=lambda of: of if isinstance(of, str) else of.__name__)
+def test_vectors(driver: type[Driver], backend: str, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    failed = [f"{vector['id']}: {fault}" for vector in VECTORS if (fault := difference(driver, url, vector))]
+    with capsys.disabled():
+        print(f"\nvectors: {driver.runner}, {backend}: {len(VECTORS) - len(failed)} passed, {len(failed)} failed, 0 skipped")
+    assert not failed, "\n".join(failed)
+
+
+def difference(driver: type[Driver], url: str, vector: dict[str, Any]) -> str | None:
+    """What is not as expected in the first step where something is not."""
     clock = ManualClock()
-    limiter = open_limiter(url, rules=vector["rules"], clock=clock)
+    limiter = driver(url, rules=vector["rules"], clock=clock, prefix=f"test-{uuid4().hex}")
     made: dict[str, Any] = {}
-    for step in vector["steps"]:
-        clock.set(step["at_us"])
-        assert act(limiter, step, made) == expected(step["expect"]), step
+    try:
+        for step in vector["steps"]:
+            clock.set(step["at_us"])
+            if (answer := act(limiter, step, made)) != expected(step["expect"]):
+                return f"{answer} in step {step}"
+    finally:
+        limiter.finish()
+    return None
 
 
 def act(limiter: Driver, step: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
