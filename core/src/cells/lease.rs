@@ -70,20 +70,38 @@ impl Lease {
     /// Spends a cost, denies it, or leaves it to the server: then the call is counted when it [asks](Self::ask). `most` is the largest cost that can ever fit.
     #[inline(always)]
     pub(crate) fn spend(&mut self, now: Micros, (cost, most): (u64, u64), terms: &LeaseTerms) -> Spending {
+        let spending = self.look(now, (cost, most), terms);
+        self.note(spending, (cost, most));
+        spending
+    }
+
+    /// What [`spend`](Self::spend) would do. Nothing is spent or counted.
+    #[inline(always)]
+    pub(crate) fn look(&mut self, now: Micros, (cost, most): (u64, u64), terms: &LeaseTerms) -> Spending {
         if now < self.begun || now - self.begun >= QUARTER {
             self.turn(now, terms);
         }
         let fresh_after = (self.fresh_at - now).max(0);
         if now < self.valid_until && cost <= self.units {
-            self.units -= cost;
-            self.counts[0] += cost;
-            return Spending::Spent { left: self.units, fresh_after };
+            return Spending::Spent { left: self.units - cost, fresh_after };
         }
         self.deny(now, (cost, most), terms).map_or(Spending::Elsewhere, |retry_after| {
             let left = if now < self.valid_until { self.units } else { 0 };
-            self.counts[0] += cost.min(most);
             Spending::Denied { left, retry_after, fresh_after }
         })
+    }
+
+    /// Does what was found by a [look](Self::look).
+    #[inline(always)]
+    pub(crate) fn note(&mut self, spending: Spending, (cost, most): (u64, u64)) {
+        match spending {
+            Spending::Spent { .. } => {
+                self.units -= cost;
+                self.counts[0] += cost;
+            }
+            Spending::Denied { .. } => self.counts[0] += cost.min(most),
+            Spending::Elsewhere => {}
+        }
     }
 
     /// How long a cost has to wait that the server is not asked about.

@@ -53,11 +53,13 @@ pub(super) struct Entry {
 pub(super) struct Held {
     pub(super) lease: Lease,
     pub(super) lender: Option<Borrower>,
+    /// Whether it is among the [loans](super::loans) whose ends are watched.
+    pub(super) is_listed: bool,
 }
 
 impl Held {
     pub(super) fn new(now: Micros) -> Box<Self> {
-        Box::new(Self { lease: Lease::new(now), lender: None })
+        Box::new(Self { lease: Lease::new(now), lender: None, is_listed: false })
     }
 
     /// Takes back what is not spent.

@@ -186,6 +186,11 @@ impl<D: Driver> ServerCalls<'_, D> {
             return Ok(Decision { parts: vec![decision.clone()], ..decision });
         }
         let plan = Plan::repeatable(catalog, checks, (op, Form::WithParts), request_id)?;
+        if checks.len() > 1
+            && let Some(decision) = self.by_cells(catalog, &plan, op)
+        {
+            return Ok(decision);
+        }
         let decided = self.decide(&plan, op, HoldId::default(), false).await?;
         Ok(answer(&plan, &decided.outcomes, decided.origin, Form::WithParts))
     }
@@ -221,8 +226,9 @@ impl<D: Driver> ServerCalls<'_, D> {
         match decided {
             Ok(decided) => {
                 self.shared.fallback.ended();
-                if let Some(watch) = watch.filter(|_| decided.origin.source == Source::Server) {
-                    watch.decided(&plan.raw_decision(&plan.items[0], &decided.outcomes, Source::Server));
+                if decided.origin.source == Source::Server {
+                    watch.into_iter().for_each(|watch| self.shared.remember(watch, plan, &decided.outcomes));
+                    self.borrow_for_each(plan, op, &decided.outcomes);
                 }
                 Ok(decided)
             }

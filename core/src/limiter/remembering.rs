@@ -12,7 +12,7 @@ use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::keys::key::is_canonical;
 use crate::metrics::LoanUse;
-use crate::plan::{Op, Plan, ruled};
+use crate::plan::{Op, Outcome, Plan, answer_of, ruled};
 use crate::request::Check;
 
 impl<D: Driver> ServerCalls<'_, D> {
@@ -27,6 +27,22 @@ impl<D: Driver> ServerCalls<'_, D> {
     #[inline(always)]
     pub(super) fn by_cell(self, catalog: &Catalog, check: &Check<'_>, op: Op) -> Result<Option<Decision>> {
         if self.uses_cells(catalog, op) { self.shared.by_cell(catalog, check) } else { Ok(None) }
+    }
+}
+
+impl<D: Driver> ServerCalls<'_, D> {
+    /// The decision about a check of several items for each of which units were borrowed, or of which one was denied before; `None`: the
+    /// server has to be asked.
+    pub(super) fn by_cells(self, catalog: &Catalog, plan: &Plan<'_>, op: Op) -> Option<Decision> {
+        if !self.uses_cells(catalog, op) {
+            return None;
+        }
+        let decision = answer_of(plan, &self.shared.cells.decide(plan, || self.shared.own_time())?);
+        let is_spent = |part: &Decision| decision.allowed && part.allowed && part.source == Source::Lease;
+        for (item, _) in plan.items.iter().zip(&decision.parts).filter(|(_, part)| is_spent(part)) {
+            item.rule.counters.lent(LoanUse::Spent, item.cost as f64);
+        }
+        Some(decision)
     }
 }
 
@@ -63,6 +79,13 @@ impl Shared {
     /// Watches a call that may change what is remembered, while the server carries it out.
     pub(super) fn watch<'a>(&'a self, plan: &'a Plan<'a>, op: Op) -> Option<Watch<'a>> {
         self.cells.watch(plan, op, self.own_time())
+    }
+
+    /// Remembers what the server has denied. What another region says of a key is not remembered: this one may be lent units of it.
+    pub(super) fn remember(&self, watch: Watch<'_>, plan: &Plan<'_>, outcomes: &[Outcome]) {
+        if plan.charges.iter().all(|charge| self.wire.region_of(charge).is_none()) {
+            watch.decided(outcomes);
+        }
     }
 
     /// The time of cells: that of a manual clock, else what has passed here.

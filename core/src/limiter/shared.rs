@@ -82,6 +82,11 @@ impl Shared {
         self.clock.as_ref().map(ManualClock::now)
     }
 
+    /// The manual clock, if there is one.
+    pub(super) fn manual_clock(&self) -> Option<&ManualClock> {
+        self.clock.as_ref()
+    }
+
     /// Whether time passes by a clock that the caller moves.
     pub(super) fn is_manual(&self) -> bool {
         self.clock.is_some()

@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use super::{Item, Outcome, Plan, RawDecision, SmallList};
-use crate::decision::{Decision, Origin};
+use super::{Charge, Item, Outcome, Plan, RawDecision, SmallList};
+use crate::algorithm::Figures;
+use crate::decision::{Decision, Origin, Source};
 
 /// Whether a decision lists its parts.
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
@@ -31,6 +32,33 @@ pub(crate) fn answer(plan: &Plan<'_>, outcomes: &[Outcome], origin: Origin, form
         (Form::Single, [item]) => part(item),
         (_, items) => overall(plan, items.iter().map(part).collect()),
     }
+}
+
+/// The decision for a check of several items by what is said of each. `None`: of one that need not be asked about since another
+/// is denied; it is shown as a key that was never seen, and not counted.
+pub(crate) fn answer_of<'a>(plan: &Plan<'a>, said: &[Option<RawDecision<'a>>]) -> Decision {
+    let parts = plan.items.iter().zip(said).map(|(item, said)| {
+        let raw = said.unwrap_or_else(|| unseen(plan, item));
+        Decision::from(raw)
+    });
+    let decision = overall(plan, parts.collect());
+    for ((item, part), said) in plan.items.iter().zip(&decision.parts).zip(said) {
+        // What would be admitted is not, where another one is denied.
+        if said.is_some() && (decision.allowed || !part.allowed || part.shadow_denied) {
+            item.rule.counters.decided(part, plan.key_of(item), item.cost);
+        }
+    }
+    decision
+}
+
+/// What is said of a key that was never seen.
+fn unseen<'a>(plan: &Plan<'a>, item: &Item<'a>) -> RawDecision<'a> {
+    let outcome = |charge: &Charge<'_>| {
+        let figures = Figures { remaining: charge.policy.most(), retry_after: Some(0), reset_after: 0 };
+        Outcome { fits: true, figures, ..Outcome::NONE }
+    };
+    let outcomes: SmallList<Outcome> = plan.charges.iter().map(outcome).collect();
+    plan.raw_decision(item, &outcomes, Source::Cache)
 }
 
 /// The deciding part, with the figures of all that count: rules in shadow only among themselves.

@@ -33,7 +33,7 @@ pub(crate) use crate::algorithm::Outcome;
 pub use crate::algorithm::{KeyRecordChange, Op, Span};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use answer::Form;
-pub(crate) use answer::answer;
+pub(crate) use answer::{answer, answer_of};
 pub(crate) use charge::{Charge, Holder, RecordedKey, Stranded};
 pub(crate) use forecast::Forecast;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]

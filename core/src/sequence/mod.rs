@@ -12,6 +12,7 @@
 
 mod borrower;
 mod borrowing;
+mod detached_loan;
 mod ending;
 mod held;
 mod key_records;
@@ -34,6 +35,7 @@ use crate::plan::{
 use crate::script::ScriptCall;
 pub(crate) use borrower::Borrower;
 pub(crate) use borrowing::{Borrowing, Later};
+pub(crate) use detached_loan::DetachedLoan;
 pub(crate) use ending::Ending;
 use held::SlotPart;
 pub(crate) use key_records::{change, changed};

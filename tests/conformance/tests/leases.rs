@@ -6,13 +6,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sluicegate::{
-    AsyncRateLimiter, Builder, CheckOptions, Decision, ErrorKind, ManualClock, RateLimiter, Rules, Source,
+    AsyncRateLimiter, Builder, Check, CheckOptions, Decision, ErrorKind, ManualClock, RateLimiter, Request,
+    Rules, Source,
 };
 use sluicegate_test_servers::Redis;
 
 const RULES: &str = r#"[
-    {"rule_id": "busy", "limit": 1000, "window_size_seconds": 1, "burst": 500, "lease": {"max_age_ms": 20}},
-    {"rule_id": "window", "algorithm": "fixed_window", "rate": "100000/hour", "lease": {"max_age_ms": 20}},
+    {"rule_id": "busy", "limit": 1000, "window_size_seconds": 1, "burst": 500, "lease": {"max_age_ms": 20},
+     "identifier_type": "user_id", "match": {"path_pattern": "/both"}},
+    {"rule_id": "window", "algorithm": "fixed_window", "rate": "100000/hour", "lease": {"max_age_ms": 20},
+     "identifier_type": "user_id", "match": {"path_pattern": "/both"}},
     {"rule_id": "plain", "rate": "1000/s"}
 ]"#;
 const MS: Duration = Duration::from_millis(1);
@@ -74,6 +77,56 @@ fn busy_keys_are_decided_by_what_was_borrowed() {
     let loans = &metrics.rules["busy"].loans;
     assert!(loans.asked >= loans.granted && loans.granted >= loans.spent && loans.spent >= 850, "{loans:?}");
     assert!(limiter.prometheus().contains(r#"rule="busy",result="admitted",source="lease""#));
+}
+
+#[test]
+fn several_items_are_decided_by_what_was_borrowed_for_each() {
+    let world = World::start();
+    let limiter = world.limiter();
+    let both = [Check::new("busy", "k"), Check::new("window", "k")];
+    let request = Request::new("GET", "/both").user_id("k");
+    let ask = |call: usize| {
+        world.clock.advance(MS);
+        match call % 3 {
+            0 => limiter.check_all(&both).unwrap(),
+            1 => limiter.check_request(&request).unwrap(),
+            _ => limiter.reserve_request(&request).unwrap().decision().clone(),
+        }
+    };
+    let first: Vec<_> = (0..240).map(ask).collect();
+    assert_eq!(count(&first, Source::Lease), 0, "their rate is not known yet");
+    let then: Vec<_> = (0..1_000).map(ask).collect();
+    assert!(then.iter().all(|decision| decision.allowed && decision.parts.len() == 2));
+    let (leased, asked) = (count(&then, Source::Lease), count(&then, Source::Server));
+    println!("{leased} by leases, {asked} by the server");
+    assert!(leased >= 600 && leased + asked == 1_000, "{leased} by leases, {asked} by the server");
+    let is_one = |decision: &Decision| decision.parts.iter().all(|part| part.source == decision.source);
+    assert!(then.iter().all(is_one), "one decides for all");
+    // What neither was spent nor is lent is what the server counts. By then, the answer to the last request for a loan has come.
+    limiter.ping().unwrap();
+    limiter.close();
+    let watching = world.limiter();
+    let used = || 100_000 - watching.peek("window", "k").unwrap().remaining;
+    wait_until("what was not spent is given back", || used() == 1_240);
+    let loans = &limiter.metrics().rules["window"].loans;
+    assert_eq!((loans.spent, loans.granted - loans.given_back), (leased as u64, leased as u64), "{loans:?}");
+}
+
+#[test]
+fn items_of_rules_without_leases_are_the_servers_and_have_nothing_lent() {
+    let world = World::start();
+    let limiter = world.limiter();
+    let mixed = [Check::new("busy", "k"), Check::new("plain", "k")];
+    let limited =
+        [Check::new("busy", "l"), Check::new("window", "l").with(CheckOptions::new().limit(90_000))];
+    for _ in 0..600 {
+        world.clock.advance(MS);
+        for items in [&mixed, &limited] {
+            assert_eq!(limiter.check_all(items).unwrap().source, Source::Server);
+        }
+    }
+    let metrics = limiter.metrics();
+    assert_eq!(["busy", "window"].map(|rule| metrics.rules[rule].loans.asked), [0, 0]);
 }
 
 #[test]

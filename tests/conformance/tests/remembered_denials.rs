@@ -81,14 +81,47 @@ fn what_is_remembered_is_what_the_server_says() {
     let counts = limiter.prometheus();
     let line = r#"sluicegate_decisions_total{rule="window",result="denied",source="cache"} 16"#;
     assert!(counts.contains(line), "{counts}");
-    // Another cost, another limit and several items are the server's.
+    // Another cost and another limit are the server's.
     let others = [CheckOptions::new().cost(2), CheckOptions::new().limit(3)];
     for options in others {
         assert_eq!(limiter.check_with("window", "k", options).unwrap().source, Source::Server);
     }
-    deny(&limiter, "bucket", "k");
-    let both = [Check::new("bucket", "k"), Check::new("window", "other")];
+}
+
+#[test]
+fn several_items_are_denied_by_what_is_remembered_of_one() {
+    let world = World::start();
+    let limiter = world.limiter(AGE);
+    let both = [Check::new("window", "other"), Check::new("bucket", "k")];
+    // What denies several items is remembered of those that were denied by themselves.
+    assert!(limiter.check_all(&both).unwrap().allowed && limiter.check("bucket", "k").unwrap().allowed);
     assert_eq!(result(&limiter.check_all(&both).unwrap()), (false, Source::Server));
+    let denied = limiter.check_all(&both).unwrap();
+    let alone = limiter.check("bucket", "k").unwrap();
+    assert_eq!((result(&denied), &*denied.rule), ((false, Source::Cache), "bucket"));
+    assert_eq!((denied.remaining, denied.retry_after), (0, alone.retry_after));
+    assert_eq!(denied.parts[1], alone);
+    // Nothing is known of the other, and nothing is charged.
+    assert_eq!((result(&denied.parts[0]), denied.parts[0].remaining), ((true, Source::Cache), 2));
+    let metrics = limiter.metrics();
+    let counts = |rule: &str| metrics.rules[rule].decisions.get("cache").copied().unwrap_or_default();
+    assert_eq!((counts("bucket").denied, counts("window").admitted), (2, 0));
+    assert_eq!(result(&limiter.check("window", "other").unwrap()), (true, Source::Server));
+    assert_eq!(result(&limiter.check("window", "other").unwrap()), (false, Source::Server));
+
+    // Of two of one key, and where another one writes when it is denied, the server decides.
+    let twice = [Check::new("bucket", "k"), Check::new("bucket", "k")];
+    let writing = [Check::new("bucket", "k"), Check::new("counts", "k")];
+    let blocking = [Check::new("bucket", "k"), Check::new("blocks", "k")];
+    for items in [twice, writing, blocking] {
+        assert_eq!(result(&limiter.check_all(&items).unwrap()), (false, Source::Server));
+    }
+    // A resource that is missing is missing still.
+    let wrong = [Check::new("bucket", "k"), Check::new("pool", "k")];
+    assert_eq!(limiter.check_all(&wrong).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    limiter.refund("bucket", "k").unwrap();
+    limiter.refund("window", "other").unwrap();
+    assert_eq!(result(&limiter.check_all(&both).unwrap()), (true, Source::Server));
 }
 
 #[test]
