@@ -37,6 +37,7 @@ if now < 0 then
   local time = call('TIME')
   now, slack = time[1] * 1000000 + time[2], 1
 end
+local key = KEYS[1]
 -- An allotment: what the region in charge of a key has lent to this one, and what it last said of the key.
 --
 -- State: begun and five counts (how many units were asked for since BEGUN, and in each quarter of a span before that),
@@ -45,7 +46,7 @@ end
 -- forgets all this). Then for each loan: units, valid_until, granted_at. GRANTED_AT is by the clock of the region in
 -- charge, all else by that of this server.
 local HEADER, LOAN, MOST_LOANS, QUARTERS = 104, 24, 16, 4
-local key, quarter = KEYS[1], span / QUARTERS
+local quarter = span / QUARTERS
 local begun, count, first, second, third, fourth = now, 0, 0, 0, 0, 0
 local asked_at, denied_until, denied_cost, contended_until, fits_at, fresh_at, ends = -LATEST, 0, 0, 0, 0, 0, 0
 local loans = {}

@@ -27,7 +27,7 @@ local call, pack, unpack_numbers = redis.call, struct.pack, struct.unpack
 local LATEST, ENDLESS = 9007199254740992, 1e300
 local BAD_STATE = 'BADSTATE the value at this key was not written by this limiter'
 
-local now, cost, most, age, useful, span, trip, pace = unpack_numbers('<dddddddd', ARGV[1])
+local now, cost, demand, age, useful, span, trip, pace = unpack_numbers('<dddddddd', ARGV[1])
 -- The time: the server's unless the caller brought one.
 --
 -- A lifetime is ceil(microseconds / 1000) + slack: the server counts whole milliseconds from the start
@@ -37,6 +37,7 @@ if now < 0 then
   local time = call('TIME')
   now, slack = time[1] * 1000000 + time[2], 1
 end
+local key, there, is_refused = KEYS[1], 0, false
 -- An allotment: what the region in charge of a key has lent to this one, and what it last said of the key.
 --
 -- State: begun and five counts (how many units were asked for since BEGUN, and in each quarter of a span before that),
@@ -45,7 +46,7 @@ end
 -- forgets all this). Then for each loan: units, valid_until, granted_at. GRANTED_AT is by the clock of the region in
 -- charge, all else by that of this server.
 local HEADER, LOAN, MOST_LOANS, QUARTERS = 104, 24, 16, 4
-local key, quarter = KEYS[1], span / QUARTERS
+local quarter = span / QUARTERS
 local begun, count, first, second, third, fourth = now, 0, 0, 0, 0, 0
 local asked_at, denied_until, denied_cost, contended_until, fits_at, fresh_at, ends = -LATEST, 0, 0, 0, 0, 0, 0
 local loans = {}
@@ -74,13 +75,12 @@ if begun > now then
   begun, count, first, second, third, fourth = now, 0, 0, 0, 0, 0
   asked_at, contended_until, fits_at, fresh_at, ends = -LATEST, 0, 0, 0, 0
 end
--- Spends from the allotment, or says who decides: a denial that still holds, or the region in charge. Says also how much
--- to borrow, and takes note that it is asked for. What was not spent in time is answered, to be given back.
+-- Decides who decides of a call: the allotment, a denial that still holds, or the region in charge, which is then asked.
 --
--- Numbers: cost, most (that fits at once), age (how long a loan lasts), useful (how long a charge counts), span (over which the rate is taken),
--- trip (to the region in charge and back), pace (between two requests for a loan)
--- Reply: verdict, now, left, wait, fresh (the time until the key is as if never seen), want; then for each loan that has
--- ended: units, granted_at
+-- Numbers: cost, demand (what the call says of what is needed), age (how long a loan lasts), useful (how long a charge
+-- counts), span (over which the rate is taken), trip (to the region in charge and back), pace (between two requests for a
+-- loan). THERE says what the region in charge has made of this call already: 1 it has charged it, -1 it has denied it, 0
+-- it was not asked.
 local SPENT, DENIED, ELSEWHERE = 1, 0, 2
 -- A region borrows what its callers ask for in so many trips, and in this time.
 local TRIPS, AHEAD = 4, 50000
@@ -91,8 +91,7 @@ begun = begun + passed * quarter
 for _ = 1, math.min(passed, QUARTERS + 1) do
   count, first, second, third, fourth = 0, count, first, second, third
 end
--- A cost that can never fit says nothing of what is needed.
-count = count + math.min(cost, most)
+count = count + demand
 local rate = (count + first + second + third + fourth * (1 - (now - begun) / quarter)) / span
 
 local left, valid, ended = 0, {}, {}
@@ -111,17 +110,30 @@ local lends = rate * age >= LEAST_SPENT and age >= TRIPS * trip
 local is_contended = lends and now < contended_until and cost <= rate * pace
 local is_denied = now < denied_until and cost >= denied_cost
 local verdict = ELSEWHERE
-if left >= cost then
-  verdict, left = SPENT, left - cost
-elseif is_contended or is_denied then
+if there > 0 or there == 0 and left >= cost then
+  verdict = SPENT
+elseif there < 0 or is_contended or is_denied then
   verdict = DENIED
 end
+-- Spends what `decide.lua` found, unless another limit of the call refuses (IS_REFUSED). Says also how much to borrow, and
+-- takes note that it is asked for. What was not spent in time is answered, to be given back.
+--
+-- Reply: verdict, now, left, wait, fresh (the time until the key is as if never seen), want; then for each loan that has
+-- ended: units, granted_at
+-- A call that is refused says nothing of what is needed. What the region in charge has charged is not spent here.
+local due = 0
+if is_refused then
+  count = count - demand
+elseif verdict == SPENT and there == 0 then
+  due = cost
+end
+left = left - due
 -- The loans that end first are spent first.
 loans = {}
-local due = verdict == SPENT and cost or 0
+local rest = due
 for at = 1, #valid, 3 do
-  local taken = math.min(valid[at], due)
-  due = due - taken
+  local taken = math.min(valid[at], rest)
+  rest = rest - taken
   if valid[at] > taken then
     loans[#loans + 1], loans[#loans + 2], loans[#loans + 3] = valid[at] - taken, valid[at + 1], valid[at + 2]
   end
@@ -129,8 +141,8 @@ end
 
 local want = 0
 local is_low = left < rate * (trip + pace) * 1.5
--- What was denied to a single unit is not lent.
-local may_ask = now >= denied_until or denied_cost > 1
+-- What was denied to a single unit is not lent. A call about which the region in charge was asked has borrowed.
+local may_ask = (now >= denied_until or denied_cost > 1) and there == 0 and not is_refused
 if lends and is_low and may_ask and now >= asked_at + pace then
   want = math.max(math.floor(rate * (now < contended_until and pace or math.min(age, TRIPS * trip + AHEAD))), 1)
   asked_at = now

@@ -226,7 +226,11 @@ fn helpers(kernels: KernelSet) -> String {
 
 /// The driver of several limits, with the fragments of the kernels at its marks.
 fn together(kernels: KernelSet) -> String {
-    let (mut loads, mut commits) = (String::new(), String::new());
+    together_with(kernels, String::new(), String::new())
+}
+
+/// The same after other fragments that load, and commit.
+fn together_with(kernels: KernelSet, mut loads: String, mut commits: String) -> String {
     for kernel in kernels.iter() {
         let Fragments { numbers, load, keeps, commit, reply, .. } = kernel.fragments();
         let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, PARAMS));

@@ -28,7 +28,8 @@ pub fn scripts(kernels: KernelSet, held: bool, key_records: bool) -> Vec<(String
             add("lend", kernel.name(), allotment::lend(kernel));
         }
     }
-    if allotment::LENDING.into_iter().any(|kernel| plain.has(kernel)) {
+    let lends = allotment::LENDING.into_iter().any(|kernel| plain.has(kernel));
+    if lends {
         add("allotment", "spend", allotment::spend());
         add("allotment", "deposit", allotment::deposit());
     }
@@ -38,6 +39,9 @@ pub fn scripts(kernels: KernelSet, held: bool, key_records: bool) -> Vec<(String
     };
     let names = named(plain);
     add("check_several", &names, several(plain));
+    if lends {
+        add("allotment_several", &names, allotment::several(plain));
+    }
     add("charge_several", &names, charge_several(plain));
     add("refund", &names, refund(plain));
     if held {

@@ -1,5 +1,6 @@
 //! Fails the build when a mark is missing at which other Lua belongs: the script would silently lack it.
 
+use crate::allotment::ONE_OF_SEVERAL;
 use crate::kernel::{self, Fragments};
 use crate::key_record::{DECIDE, FORGET_BLOCKS, KEY_RECORDS};
 use crate::marks::{has, has_all};
@@ -27,6 +28,7 @@ const _: () = assert!(has(FORGET_BLOCKS, "--SAVE\n"));
 const _: () = assert!(has_all(HELD_PLAINLY, &["--LOAD\n", "--COMMIT\n", "--REPLY\n", "--REPLY_BESIDE\n"]));
 const _: () = assert!(has_all(ENDING_PLAINLY, &["--LOAD\n", "--COMMIT\n"]));
 const _: () = assert!(has(REPEATABLE, "  --SCRIPT\n"));
+const _: () = assert!(has_all(ONE_OF_SEVERAL, &["  --LOAD\n", "    --SPEND\n"]));
 const _: () = assert!(has_all(SEVERAL, &["  --LOAD\n", "  --COMMIT\n"]));
 const _: () = assert!(has_all(kernel::GCRA.commit, &[kernel::IS_SHARED, kernel::WRITTEN]));
 const _: () = assert!(takes_numbers(&kernel::KINDS));

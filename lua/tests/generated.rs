@@ -17,7 +17,7 @@ fn folder() -> PathBuf {
 
 /// Every fragment is in what checks and what refunds one limit. The other drivers are shown once: for others the same
 /// pieces stand in the same places.
-const ONCE: [&str; 20] = [
+const ONCE: [&str; 21] = [
     "charge_gcra",
     "repeatable_check_gcra",
     "each_gcra",
@@ -27,6 +27,7 @@ const ONCE: [&str; 20] = [
     "lend_gcra",
     "allotment_spend",
     "allotment_deposit",
+    "allotment_several_sliding_window_and_gcra",
     "check_several_sliding_window_and_gcra",
     "held_gcra",
     "held_concurrency",

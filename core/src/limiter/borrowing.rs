@@ -12,7 +12,7 @@ use crate::metrics::LoanUse;
 use crate::plan::{Op, Plan};
 use crate::redis::CallDeadline;
 use crate::regions::Deposit;
-use crate::sequence::{Borrower, Borrowing, Decided, Later};
+use crate::sequence::{Borrower, Borrowing, BorrowingTogether, Decided, Later};
 
 impl<D: Driver> ServerCalls<'_, D> {
     /// The conversation of a check that may be decided by what was lent.
@@ -32,6 +32,31 @@ impl<D: Driver> ServerCalls<'_, D> {
         let cut_off = borrowing.cut_off();
         let (decided, borrower, region, later) = borrowing.finish();
         if let Some(region) = region {
+            Lender { servers: Arc::downgrade(self.servers), borrower, region }.go_on(later);
+        }
+        (cut_off, decided.map(|decided| decided.replicated(is_replicated)))
+    }
+
+    /// The same of a check of several items.
+    pub(super) fn borrowing_together<'a>(
+        &'a self,
+        plan: &'a Plan<'a>,
+        op: Op,
+    ) -> Option<BorrowingTogether<'a>> {
+        let trip = |region| self.servers.trip(region);
+        BorrowingTogether::new(plan, &self.shared.wire, op, self.shared.now(), trip)
+    }
+
+    /// Holds it. Answers also the region in charge that is cut off, if one is.
+    pub(super) async fn borrow_together(
+        self,
+        mut borrowing: BorrowingTogether<'_>,
+        deadline: CallDeadline,
+    ) -> (Option<usize>, Result<Decided>) {
+        let is_replicated = self.drive(&mut borrowing, deadline).await;
+        let cut_off = borrowing.cut_off();
+        let (decided, loans) = borrowing.finish();
+        for (borrower, region, later) in loans {
             Lender { servers: Arc::downgrade(self.servers), borrower, region }.go_on(later);
         }
         (cut_off, decided.map(|decided| decided.replicated(is_replicated)))

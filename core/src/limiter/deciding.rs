@@ -208,6 +208,8 @@ impl<D: Driver> ServerCalls<'_, D> {
         let deadline = self.server.deadline(plan.timeout);
         let (cut_off, mut decided) = if let Some(borrowing) = self.borrowing(plan, op) {
             D::apart(self.borrow(borrowing, deadline)).await
+        } else if let Some(borrowing) = self.borrowing_together(plan, op) {
+            D::apart(self.borrow_together(borrowing, deadline)).await
         } else if let Some(asked) = self.asked(plan, op) {
             (None, D::apart(self.lease(plan, asked, deadline)).await)
         } else {

@@ -42,6 +42,53 @@ pub(crate) enum Spending {
     Elsewhere,
 }
 
+/// What a call asks of one allotment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) cost: f64,
+    /// What it says of what is needed.
+    pub(crate) demand: f64,
+    /// Whether the region in charge has charged this call, or denied it; `None`: it was not asked.
+    pub(crate) there: Option<bool>,
+}
+
+impl Asked {
+    /// Of a call for which the region in charge was not asked. A cost that can never fit says nothing of what is needed.
+    pub(crate) fn near(cost: f64, terms: &LoanTerms) -> Self {
+        Self { cost, demand: cost.min(terms.most), there: None }
+    }
+
+    /// Of one that it has charged, or denied.
+    pub(crate) fn after(cost: f64, is_charged: bool) -> Self {
+        Self { cost, demand: 0.0, there: Some(is_charged) }
+    }
+}
+
+/// An allotment as a call finds it.
+struct Found {
+    allotment: Allotment,
+    spending: Spending,
+    rate: f64,
+    lends: bool,
+    is_denied: bool,
+    left: f64,
+    ended: Vec<(f64, f64)>,
+}
+
+impl Found {
+    /// What a call is told that comes again.
+    fn untouched(&self) -> Spent {
+        Spent {
+            spending: self.spending,
+            left: self.left,
+            wait: 0.0,
+            fresh: 0.0,
+            want: 0.0,
+            ended: Vec::new(),
+        }
+    }
+}
+
 #[derive(Debug, PartialEq)]
 pub(crate) struct Spent {
     pub(crate) spending: Spending,
@@ -112,30 +159,53 @@ impl Allotment {
     }
 
     pub(crate) fn spend(&mut self, now: f64, cost: f64, terms: &LoanTerms) -> Spent {
-        self.heal(now, terms);
-        // A cost that can never fit says nothing of what is needed.
-        let rate = self.rate(now, cost.min(terms.most), terms.span);
-        let ended = self.loans.extract_if(.., |loan| loan.valid_until <= now);
+        let asked = Asked::near(cost, terms);
+        let found = self.find(now, asked, terms);
+        self.settle(found, now, (asked, false), terms)
+    }
+
+    /// What `decide.lua` does.
+    fn find(&self, now: f64, asked: Asked, terms: &LoanTerms) -> Found {
+        let mut allotment = self.clone();
+        allotment.heal(now, terms);
+        let rate = allotment.rate(now, asked.demand, terms.span);
+        let ended = allotment.loans.extract_if(.., |loan| loan.valid_until <= now);
         let ended = ended.map(|loan| (loan.units, loan.granted_at)).collect();
-        let mut left: f64 = self.loans.iter().map(|loan| loan.units).sum();
+        let left: f64 = allotment.loans.iter().map(|loan| loan.units).sum();
         let lends = rate * terms.age >= LEAST_SPENT && terms.age >= TRIPS * terms.trip;
         // A contended limit is shared in small portions. What is larger than one of them, the region in charge decides.
-        let is_contended = lends && now < self.contended_until && cost <= rate * terms.pace;
-        let is_denied = now < self.denied_until && cost >= self.denied_cost;
-        let spending = if left >= cost {
-            Spending::Spent
-        } else if is_contended || is_denied {
-            Spending::Denied
-        } else {
-            Spending::Elsewhere
+        let is_contended = lends && now < allotment.contended_until && asked.cost <= rate * terms.pace;
+        let is_denied = now < allotment.denied_until && asked.cost >= allotment.denied_cost;
+        let spending = match asked.there {
+            Some(true) => Spending::Spent,
+            Some(false) => Spending::Denied,
+            None if left >= asked.cost => Spending::Spent,
+            None if is_contended || is_denied => Spending::Denied,
+            None => Spending::Elsewhere,
         };
-        if spending == Spending::Spent {
-            left -= cost;
-            self.take(cost);
+        Found { allotment, spending, rate, lends, is_denied, left, ended }
+    }
+
+    /// What `spend.lua` does.
+    fn settle(
+        &mut self,
+        found: Found,
+        now: f64,
+        (asked, is_refused): (Asked, bool),
+        terms: &LoanTerms,
+    ) -> Spent {
+        let Found { allotment, spending, rate, lends, is_denied, mut left, ended } = found;
+        *self = allotment;
+        if is_refused {
+            self.counts[0] -= asked.demand;
+        } else if spending == Spending::Spent && asked.there.is_none() {
+            left -= asked.cost;
+            self.take(asked.cost);
         }
         let is_low = left < rate * (terms.trip + terms.pace) * 1.5;
-        // What was denied to a single unit is not lent.
-        let may_ask = now >= self.denied_until || self.denied_cost > 1.0;
+        // What was denied to a single unit is not lent. A call about which the region in charge was asked has borrowed.
+        let is_lent = now >= self.denied_until || self.denied_cost > 1.0;
+        let may_ask = is_lent && asked.there.is_none() && !is_refused;
         let mut want = 0.0;
         if lends && is_low && may_ask && now >= self.asked_at + terms.pace {
             let is_shared = now < self.contended_until;
@@ -181,4 +251,27 @@ impl Allotment {
         self.fresh_at = deposit.fresh_at;
         if is_late { granted } else { 0.0 }
     }
+}
+
+/// What a call of several items does to its allotments: all are spent from, or none is. `others_fit` is whether its limits
+/// that are decided near have room.
+pub(crate) fn spend_together(
+    allotments: &mut [Allotment],
+    now: f64,
+    asked: &[(Asked, LoanTerms)],
+    others_fit: bool,
+) -> Vec<Spent> {
+    let found: Vec<_> =
+        allotments.iter().zip(asked).map(|(it, (asked, terms))| it.find(now, *asked, terms)).collect();
+    let is = |what: Spending| move |found: &Found| found.spending == what;
+    let is_open = found.iter().any(is(Spending::Elsewhere));
+    let is_admitted = others_fit && found.iter().all(is(Spending::Spent));
+    let settle = |((allotment, (asked, terms)), found): ((&mut Allotment, &(Asked, LoanTerms)), Found)| {
+        if is_open && found.spending != Spending::Elsewhere {
+            return found.untouched();
+        }
+        let is_refused = found.spending == Spending::Spent && !is_admitted;
+        allotment.settle(found, now, (*asked, is_refused), terms)
+    };
+    allotments.iter_mut().zip(asked).zip(found).map(settle).collect()
 }

@@ -13,9 +13,9 @@ use super::step::SERVER_CLOCK;
 use crate::algorithm::{Demand, Figures, Micros, Numbers, Policy, State, micros};
 use crate::error::Result;
 use crate::metrics::{LoanUse, RuleCounters};
-use crate::plan::{Charge, Op, Outcome};
+use crate::plan::{Charge, ENFORCED, Op, Outcome};
 use crate::regions::Deposit;
-use crate::script::{Script, ScriptCall};
+use crate::script::{Argument, Script, ScriptCall};
 use crate::time::clock::LATEST;
 
 /// Between two requests for a loan.
@@ -27,6 +27,8 @@ const LEAST_CONTENTION: f64 = 1_000_000.0;
 const TRIPS: f64 = 4.0;
 /// A wait as long as this ends with the limit alone.
 const ENDLESS: f64 = LATEST as f64 / 2.0;
+/// In place of the place of a kernel: an allotment.
+const ALLOTMENT: f64 = 0.0;
 
 /// All that is needed to spend and to borrow of one key. Holds no reference to the call: loans arrive after it.
 #[derive(Debug, Clone)]
@@ -130,9 +132,29 @@ impl Borrower {
     pub(super) fn spend(&self, cost: f64) -> ScriptCall {
         static SCRIPT: OnceBox<Script> = OnceBox::new();
         let script = SCRIPT.get_or_init(|| Box::new(Script::new(allotment::spend())));
-        let most = self.policy.most() as f64;
-        let numbers = [self.clock, cost, most, self.age, self.useful(), self.span(), self.trip, PACE];
+        let demand = self.demand(cost);
+        let numbers = [self.clock, cost, demand, self.age, self.useful(), self.span(), self.trip, PACE];
         call(script, &self.near, &numbers)
+    }
+
+    /// What a cost says of what is needed: one that can never fit, no more than the most that does.
+    fn demand(&self, cost: f64) -> f64 {
+        cost.min(self.policy.most() as f64)
+    }
+
+    /// The key and the numbers of an allotment in a call of several items. `there`: whether the region in charge has
+    /// charged this call, or denied it.
+    pub(super) fn one_of_several(&self, cost: f64, there: Option<bool>) -> (String, Argument) {
+        let demand = if there.is_none() { self.demand(cost) } else { 0.0 };
+        let there = match there {
+            Some(true) => 1.0,
+            Some(false) => -1.0,
+            None => 0.0,
+        };
+        let terms = [self.age, self.useful(), self.span(), self.trip, PACE];
+        let mut numbers = Numbers::from_slice(&[ALLOTMENT, ENFORCED as f64, NEWEST, cost, demand, there]);
+        numbers.extend_from_slice(&terms);
+        (self.near.clone(), bytes(&numbers))
     }
 
     /// Has the region in charge decide a call of this cost, if there is one, and lend.

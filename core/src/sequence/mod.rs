@@ -12,6 +12,7 @@
 
 mod borrower;
 mod borrowing;
+mod borrowing_together;
 mod detached_loan;
 mod ending;
 mod held;
@@ -35,6 +36,7 @@ use crate::plan::{
 use crate::script::ScriptCall;
 pub(crate) use borrower::Borrower;
 pub(crate) use borrowing::{Borrowing, Later};
+pub(crate) use borrowing_together::BorrowingTogether;
 pub(crate) use detached_loan::DetachedLoan;
 pub(crate) use ending::Ending;
 use held::SlotPart;

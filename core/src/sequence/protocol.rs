@@ -60,6 +60,17 @@ pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix:
     ScriptCall { script: several(kernels, step.op), keys, args }
 }
 
+/// The argument of a script for several limits about one that is checked, among limits of these kernels.
+pub(super) fn one_of_several(charge: &Charge<'_>, kernels: KernelSet, clocks: Clocks) -> Argument {
+    let place = f64::from(kernels.place(charge.policy.kernel()));
+    pack(&[place, charge.group as f64, NEWEST], &charge.policy, charge.cost, clocks)
+}
+
+/// What a script for several limits that checks them is called with.
+pub(super) fn header_of_several(clocks: Clocks) -> Argument {
+    bytes(&[clocks.for_script(), UNITS, 1.0])
+}
+
 /// Some doubles, then the limit's own.
 fn pack(first: &[f64], policy: &Policy, cost: f64, clocks: Clocks) -> Argument {
     let mut numbers = Numbers::from_slice(first);

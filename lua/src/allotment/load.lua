@@ -6,7 +6,7 @@
 -- forgets all this). Then for each loan: units, valid_until, granted_at. GRANTED_AT is by the clock of the region in
 -- charge, all else by that of this server.
 local HEADER, LOAN, MOST_LOANS, QUARTERS = 104, 24, 16, 4
-local key, quarter = KEYS[1], span / QUARTERS
+local quarter = span / QUARTERS
 local begun, count, first, second, third, fourth = now, 0, 0, 0, 0, 0
 local asked_at, denied_until, denied_cost, contended_until, fits_at, fresh_at, ends = -LATEST, 0, 0, 0, 0, 0, 0
 local loans = {}

@@ -4,14 +4,16 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sluicegate::{AsyncRateLimiter, Builder, CheckOptions, RateLimiter, Rules, Source};
+use sluicegate::{AsyncRateLimiter, Builder, Check, CheckOptions, Decision, RateLimiter, Rules, Source};
 use sluicegate_test_servers::{Regions, keys_without_ttl};
 use tokio::runtime::Runtime;
 
 const RULES: &str = r#"[
     {"rule_id": "fast", "rate": "2000/s", "global": {}},
     {"rule_id": "window", "algorithm": "fixed_window", "limit": 400, "window_size_seconds": 86400, "global": {}},
-    {"rule_id": "slow", "rate": "5/minute", "global": {}}
+    {"rule_id": "slow", "rate": "5/minute", "global": {}},
+    {"rule_id": "day", "algorithm": "fixed_window", "limit": 10, "window_size_seconds": 86400, "global": {}},
+    {"rule_id": "near", "rate": "3/day"}
 ]"#;
 
 const TRIP: Duration = Duration::from_millis(40);
@@ -211,6 +213,72 @@ fn costs_that_no_portion_covers_are_decided_by_the_region_in_charge() {
         let never = limiter.check_with("window", &key, CheckOptions::new().cost(401)).unwrap();
         assert_eq!((never.allowed, never.retry_after), (false, Duration::MAX));
     }
+}
+
+fn parts(decision: &Decision) -> Vec<(bool, u64)> {
+    decision.parts.iter().map(|part| (part.allowed, part.remaining)).collect()
+}
+
+#[test]
+fn items_of_one_call_are_spent_near_together() {
+    let world = World::start();
+    let limiter = world.limiter(0);
+    let [one, other] = [1, 2].map(|owner| world.key_of("fast", owner));
+    let pair = [Check::new("fast", &one), Check::new("fast", &other)];
+    let (start, mut near, mut far) = (Instant::now(), 0, 0);
+    for call in 0..1_000 {
+        thread::sleep((start + Duration::from_millis(4 * call)).saturating_duration_since(Instant::now()));
+        let decision = limiter.check_all(&pair).unwrap();
+        assert!(decision.allowed && parts(&decision).iter().all(|part| part.0), "{decision:?}");
+        match decision.source {
+            Source::Allotment => near += 1,
+            _ if call >= 500 => far += 1,
+            _ => {}
+        }
+    }
+    assert!(near > 500 && far <= 20, "{near} near, {far} far");
+    world.assert_all_expire();
+}
+
+#[test]
+fn what_a_denied_call_of_several_items_was_lent_stays_near() {
+    let world = World::start();
+    let (here, there) = (world.limiter(0), world.limiter(1));
+    let key = world.key_of("day", 1);
+    let items = [Check::new("near", "k"), Check::new("day", &key)];
+    for admitted in 1..=3 {
+        let decision = here.check_all(&items).unwrap();
+        assert_eq!(decision.source, Source::Server, "the region in charge is asked first");
+        assert_eq!(parts(&decision), [(true, 3 - admitted), (true, 10 - admitted)]);
+    }
+    // Denied near; what the region in charge has charged is kept for the next call.
+    let denied = here.check_all(&items).unwrap();
+    assert_eq!((denied.allowed, denied.rule.as_str()), (false, "near"));
+    assert_eq!(parts(&denied), [(false, 0), (true, 7)]);
+    assert_eq!(there.peek("day", &key).unwrap().remaining, 6);
+    let next = here.check_all(&items).unwrap();
+    assert_eq!((next.allowed, next.source), (false, Source::Allotment), "no far request while it is there");
+    let kept = here.check("day", &key).unwrap();
+    assert_eq!((kept.allowed, kept.source), (true, Source::Allotment));
+    assert_eq!(there.peek("day", &key).unwrap().remaining, 6, "charged once");
+    world.assert_all_expire();
+}
+
+#[test]
+fn a_call_of_several_items_is_charged_nowhere_when_the_region_in_charge_denies() {
+    let world = World::start();
+    let (here, there) = (world.limiter(0), world.limiter(1));
+    let key = world.key_of("day", 1);
+    assert!(there.check_with("day", &key, CheckOptions::new().cost(10)).unwrap().allowed);
+    let items = [Check::new("near", "k"), Check::new("day", &key)];
+    for source in [Source::Server, Source::Allotment] {
+        let denied = here.check_all(&items).unwrap();
+        assert_eq!((denied.allowed, denied.rule.as_str(), denied.source), (false, "day", source));
+        assert_eq!(parts(&denied), [(true, 3), (false, 0)]);
+        // What was said arrives near.
+        thread::sleep(2 * TRIP);
+    }
+    assert_eq!(here.peek("near", "k").unwrap().remaining, 3);
 }
 
 #[test]

@@ -152,8 +152,10 @@ fn items_of_several_regions_are_charged_together() {
         assert!(limiter.check("all", "user-5").unwrap().allowed);
     }
     assert!(!limiter.check_all(&items).unwrap().allowed);
+    // Those that were asked far have lent what the denied call did not spend: it is spent here next.
     for key in keys.iter().filter(|key| *key != "user-5") {
-        assert_eq!(limiter.peek("all", key).unwrap().remaining, 3, "{key}");
+        let admitted = (0..5).filter(|_| limiter.check("all", key).unwrap().allowed).count();
+        assert_eq!(admitted, 3, "{key}");
     }
 }
 

@@ -18,6 +18,8 @@ pub(super) struct Plan {
     pub(super) trips: Vec<f64>,
     pub(super) demand: Vec<Demand>,
     pub(super) most_cost: u64,
+    /// Of a hundred calls with other items, so many are refused by those; 0: no call has others.
+    pub(super) others: u64,
     pub(super) lasts: f64,
     /// The clock of each region's servers is ahead by so much.
     pub(super) clocks: Vec<f64>,
@@ -41,6 +43,7 @@ impl Plan {
             trips: vec![trip; demand.len()],
             demand: demand.to_vec(),
             most_cost: 1,
+            others: 0,
             lasts,
             clocks: vec![0.0; demand.len()],
             cuts: Vec::new(),
@@ -87,6 +90,7 @@ impl Plan {
         for _ in 0..below(3) as u64 {
             losses.push((below(regions as u64) as usize, below(lasts as u64)));
         }
+        let others = [0, 10, 60][below(3) as usize];
         if below(4) == 0.0 {
             steps_back.push((far(below(4)), below(lasts as u64), below(2_000_000)));
         }
@@ -99,6 +103,7 @@ impl Plan {
             trips,
             demand,
             most_cost,
+            others,
             lasts,
             clocks,
             cuts,

@@ -10,7 +10,7 @@ use crate::keys::secret::SecretNames;
 use crate::plan::{Op, Plan as CallPlan};
 use crate::random::Random;
 use crate::regions::Deposit;
-use crate::regions::allotment::{Allotment, LoanTerms, Spending};
+use crate::regions::allotment::{Allotment, Asked, LoanTerms, Spending, Spent, spend_together};
 use crate::regions::lending::lend;
 use crate::request::Check;
 use crate::rules::Rules;
@@ -23,6 +23,8 @@ pub(super) enum Told {
     There(bool),
     /// By what was lent.
     Near(bool),
+    /// By another limit of the same call.
+    Refused,
     /// Nobody answered.
     Lost,
 }
@@ -76,10 +78,14 @@ enum Happening {
         own: Option<f64>,
         want: f64,
         marked: Micros,
+        /// Whether the call has other items, which are decided near when the answer is there.
+        has_others: bool,
     },
     Answer {
         region: usize,
         deposit: Deposit,
+        /// The cost of a call with other items, whether the region in charge has charged it, and when.
+        call: Option<(f64, bool, f64)>,
     },
     GiveBack {
         units: f64,
@@ -176,8 +182,17 @@ impl<'a> World<'a> {
             self.lose(at);
             match what {
                 Happening::Call(region) => self.call(region, at),
-                Happening::Ask { region, own, want, marked } => self.ask(region, (own, want, marked), at),
-                Happening::Answer { region, deposit } => self.answer(region, &deposit, at),
+                Happening::Ask { region, own, want, marked, has_others } => {
+                    self.ask(region, (own, want, marked, has_others), at)
+                }
+                Happening::Answer { region, mut deposit, call } => {
+                    if let Some(call) = call {
+                        self.decide_others(region, call, &mut deposit, at);
+                    }
+                    if deposit.says_something() {
+                        self.answer(region, &deposit, at);
+                    }
+                }
                 Happening::GiveBack { units, granted_at } => {
                     let now = self.plan.clock(0, at) as Micros;
                     if let Some(state) = &mut self.state {
@@ -229,15 +244,13 @@ impl<'a> World<'a> {
             let (admitted, _) = self.decide(at, Some(cost), 0.0);
             return self.told(at, region, cost, Told::There(admitted == Some(true)));
         }
-        let near = self.plan.clock(region, at).floor();
-        let allotment = self.allotments[region].get_or_insert_with(|| Allotment::fresh(near));
-        let spent = allotment.spend(near, cost, &self.terms[region]);
-        for (units, granted_at) in spent.ended {
-            self.send(region, at, Happening::GiveBack { units, granted_at });
-        }
+        let has_others = self.plan.others > 0 && self.random.below(3) == 0;
+        let others_fit = !has_others || !self.refuse();
+        let asked = Asked::near(cost, &self.terms[region]);
+        let (near, mut spent) = self.spend(region, asked, others_fit, at);
         let own = match spent.spending {
             Spending::Spent => {
-                self.told(at, region, cost, Told::Near(true));
+                self.told(at, region, cost, if others_fit { Told::Near(true) } else { Told::Refused });
                 None
             }
             Spending::Denied => {
@@ -247,7 +260,42 @@ impl<'a> World<'a> {
             Spending::Elsewhere => Some(cost),
         };
         if own.is_some() || spent.want > 0.0 {
-            self.send(region, at, Happening::Ask { region, own, want: spent.want, marked: near as Micros });
+            let (want, marked) = (std::mem::take(&mut spent.want), near as Micros);
+            self.send(region, at, Happening::Ask { region, own, want, marked, has_others });
+        }
+    }
+
+    /// Whether another item of a call is denied.
+    fn refuse(&mut self) -> bool {
+        self.random.below(100) < self.plan.others
+    }
+
+    /// Spends near, at the time of the near server.
+    fn spend(&mut self, region: usize, asked: Asked, others_fit: bool, at: f64) -> (f64, Spent) {
+        let near = self.plan.clock(region, at).floor();
+        let allotment = self.allotments[region].get_or_insert_with(|| Allotment::fresh(near));
+        let asked = [(asked, self.terms[region])];
+        let mut spent = spend_together(std::slice::from_mut(allotment), near, &asked, others_fit).remove(0);
+        for (units, granted_at) in std::mem::take(&mut spent.ended) {
+            self.send(region, at, Happening::GiveBack { units, granted_at });
+        }
+        (near, spent)
+    }
+
+    /// The region in charge has answered: the near servers decide all items of the call.
+    fn decide_others(
+        &mut self,
+        region: usize,
+        (cost, is_charged, when): (f64, bool, f64),
+        deposit: &mut Deposit,
+        at: f64,
+    ) {
+        let others_fit = !self.refuse();
+        self.spend(region, Asked::after(cost, is_charged), others_fit, at);
+        let told = if others_fit { Told::There(is_charged) } else { Told::Refused };
+        self.told(when, region, cost, told);
+        if is_charged && !others_fit {
+            deposit.granted += cost;
         }
     }
 
@@ -272,17 +320,25 @@ impl<'a> World<'a> {
         (outcome.map(|outcome| outcome.fits), (before, lent, now))
     }
 
-    fn ask(&mut self, region: usize, (own, want, marked): (Option<f64>, f64, Micros), at: f64) {
+    fn ask(
+        &mut self,
+        region: usize,
+        (own, want, marked, has_others): (Option<f64>, f64, Micros, bool),
+        at: f64,
+    ) {
         let (admitted, (before, lent, now)) = self.decide(at, own, want);
         let back = at + self.plan.trips[region] / 2.0;
         let is_lost = self.plan.is_cut(region, at, 1) || self.plan.is_cut(region, back, 1);
-        if let (Some(cost), Some(admitted)) = (own, admitted) {
+        let call = own.zip(admitted).filter(|_| has_others).map(|(cost, admitted)| (cost, admitted, at));
+        if let (Some(cost), Some(admitted)) = (own, admitted)
+            && (is_lost || !has_others)
+        {
             self.told(at, region, cost, if is_lost { Told::Lost } else { Told::There(admitted) });
         }
         let (deposit, _) =
             self.borrowers[region].follow(before, (lent, now), own.zip(admitted), (want, marked));
-        if !is_lost && deposit.says_something() {
-            self.push(back, Happening::Answer { region, deposit });
+        if !is_lost && (call.is_some() || deposit.says_something()) {
+            self.push(back, Happening::Answer { region, deposit, call });
         }
     }
 
