@@ -15,6 +15,7 @@ const RULES: &str = r#"[
     {"rule_id": "bucket", "rate": "20/day", "burst": 10, "global": {}},
     {"rule_id": "work", "rate": "10/day", "reservations": true, "lease_seconds": 600, "global": {}},
     {"rule_id": "plans", "rate": "10/day", "overrides": true, "global": {}},
+    {"rule_id": "month", "algorithm": "fixed_window", "limit": 10, "window": "month", "time_zone": "Asia/Tokyo", "global": {}},
     {"rule_id": "near", "rate": "10/day"}
 ]"#;
 
@@ -139,6 +140,76 @@ fn every_call_goes_to_the_region_in_charge() {
     world.assert_all_expire();
 }
 
+/// How many of some checks are admitted.
+fn admitted(limiter: &RateLimiter, rule: &str, key: &str, calls: usize) -> usize {
+    (0..calls).filter(|_| limiter.check(rule, key).unwrap().allowed).count()
+}
+
+#[test]
+fn a_stored_limit_holds_in_every_region() {
+    let world = World::start();
+    let limiters = world.limiters();
+    let (home, away) = keys(&world, "plans", 0);
+    for key in [&home, &away] {
+        for (setter, stored) in [3, 12, 5].into_iter().enumerate() {
+            limiters[setter].set_limit("plans", key, stored, Some(Duration::from_secs(600))).unwrap();
+            for limiter in &limiters {
+                let seen = limiter.peek("plans", key).unwrap();
+                assert_eq!((seen.limit, seen.remaining, seen.source), (stored, stored, Source::Server));
+            }
+        }
+        let each = [2, 2, 4].into_iter().zip(&limiters);
+        let each: Vec<_> = each.map(|(calls, limiter)| admitted(limiter, "plans", key, calls)).collect();
+        assert_eq!(each, [2, 2, 1], "{key}: five in all");
+        // In a call of several items too.
+        let items = [Check::new("near", "k"), Check::new("plans", key)];
+        for limiter in &limiters {
+            let denied = limiter.check_all(&items).unwrap();
+            assert_eq!((denied.allowed, denied.rule.as_str(), denied.limit), (false, "plans", 5));
+            assert_eq!(limiter.peek("near", "k").unwrap().remaining, 10);
+        }
+        limiters[1].set_limit("plans", key, 7, None).unwrap();
+        assert_eq!(admitted(&limiters[2], "plans", key, 4), 2, "what was counted stays");
+        assert!(limiters[0].clear_limit("plans", key).unwrap());
+        assert_eq!(admitted(&limiters[1], "plans", key, 5), 3, "the rule's own limit");
+    }
+    assert_eq!(world.with_key(&format!(":plans:{{{home}}}")), [0], "all of it is in the region in charge");
+    // Without a time of its own a stored limit would stay; all that is left has one.
+    world.assert_all_expire();
+}
+
+#[test]
+fn a_window_of_the_calendar_is_counted_once_over_all_regions() {
+    let world = World::start();
+    let limiters = world.limiters();
+    let (home, away) = keys(&world, "month", 0);
+    for key in [&home, &away] {
+        let first = limiters[0].check("month", key).unwrap();
+        assert_eq!(figures(&first), (true, 9, Source::Server));
+        let items = [Check::new("near", key), Check::new("month", key).with(CheckOptions::new().cost(4))];
+        for limiter in &limiters[1..] {
+            assert!(limiter.check_all(&items).unwrap().allowed);
+        }
+        for limiter in &limiters {
+            assert_eq!(admitted(limiter, "month", key, 2), usize::from(std::ptr::eq(limiter, &limiters[0])));
+        }
+        assert!(!limiters[1].check_all(&items).unwrap().allowed);
+        assert_eq!(limiters[1].peek("near", key).unwrap().remaining, 9, "all or nothing");
+    }
+    assert_eq!(world.with_key(&format!(":month:{{{home}}}")), [0]);
+    world.assert_all_expire();
+    limiters[0].reset("month", &away).unwrap();
+    for server in &world.servers[1..] {
+        server.pause().unwrap();
+    }
+    let by_part = (0..5).filter(|_| {
+        let decision = limiters[0].check("month", &away).unwrap();
+        assert_eq!(decision.source, Source::Share);
+        decision.allowed
+    });
+    assert_eq!(by_part.count(), 3, "a third of ten");
+}
+
 #[test]
 fn items_of_several_regions_are_charged_together() {
     let world = World::start();
@@ -236,6 +307,14 @@ fn tasks_and_clusters_do_the_same() {
             }
             assert_eq!(admitted, 10, "{key}");
         }
+        // Keys in several hash slots of a Cluster: each is charged where it is counted.
+        let keys: Vec<_> = (0..8).map(|number| format!("together-{number}")).collect();
+        let items: Vec<_> = keys.iter().map(|key| Check::new("all", key)).collect();
+        let mut admitted = 0;
+        for call in 0..24 {
+            admitted += u32::from(limiters[call % 2].check_all(&items).await.unwrap().allowed);
+        }
+        assert_eq!(admitted, 10);
     });
 }
 
