@@ -45,16 +45,16 @@ def _lasts(directive: str) -> bool:
     return name in ("max-age", "s-maxage") and seconds.strip('" 0') != ""
 
 
-def told(place: Any) -> Told:
+def told(place: Any, key: Any = _KEY) -> Told:
     """That of a request, which is kept in its scope, its environ or another mapping."""
-    found: Told | None = place.get(_KEY)
+    found: Told | None = place.get(key)
     if found is None:
-        found = place[_KEY] = Told()
+        found = place[key] = Told()
     return found
 
 
-def denied(place: Any) -> None:
+def denied(place: Any, key: Any = _KEY) -> None:
     """Notes a denial for the limits further out, if there are any."""
-    found: Told | None = place.get(_KEY)
+    found: Told | None = place.get(key)
     if found is not None:
         found.is_denied = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -23,8 +24,18 @@ if TYPE_CHECKING:
 
 __all__ = ["RATE_LIMIT", "RouteLimits"]
 
-# Where the decision is: `request[RATE_LIMIT]`. Older versions of aiohttp have texts alone.
-RATE_LIMIT: Any = web.RequestKey("rate_limit", object) if hasattr(web, "RequestKey") else "rate_limit"
+
+def _request_key(name: str) -> Any:
+    """A key of a request. Older versions of aiohttp have texts alone."""
+    return web.RequestKey(name, object) if hasattr(web, "RequestKey") else name
+
+
+# Where the decision is: `request[RATE_LIMIT]`.
+RATE_LIMIT: Any = _request_key("rate_limit")
+_TOLD = _request_key("sluicegate.told")
+
+# A place comes back so soon after its client has hung up.
+_LOOK_SECONDS = 0.2
 
 _Handler = Callable[..., Awaitable[web.StreamResponse]]
 
@@ -79,12 +90,14 @@ class RouteLimits:
             async def limited(request: web.Request) -> web.StreamResponse:
                 verdict = await asynchronous(route.steps(_described(request)))
                 if verdict.denial is not None:
-                    denied(request)
+                    denied(request, _TOLD)
                     return _refused(verdict.denial)
                 request[RATE_LIMIT] = verdict.decision
-                limits = told(request)
+                limits = told(request, _TOLD)
                 flight = None if verdict.held is None else AsyncInFlight(verdict.held, most)
                 response: web.StreamResponse = web.Response(status=500)
+                # A handler that works on may still find out what is charged by the outcome.
+                watch = None if flight is None or route.hooks.by_outcome else _Watch(request, flight.end)
                 try:
                     response = await handler(request)
                     if not response.prepared:
@@ -95,12 +108,38 @@ class RouteLimits:
                     response = answer
                     raise
                 finally:
+                    if watch is not None:
+                        watch.stop()
                     if flight is not None:
                         await flight.ended(is_kept=route.hooks.is_kept(response, response.status))
 
             return limited
 
         return decorate
+
+
+class _Watch:
+    """Looks whether the client of a request has hung up, which a handler of aiohttp that sends nothing is not told."""
+
+    __slots__ = ("_gone", "_request", "_timer")
+
+    def __init__(self, request: web.Request, gone: Callable[[], None]) -> None:
+        self._request = request
+        self._gone = gone
+        self._timer = self._look_later()
+
+    def stop(self) -> None:
+        self._timer.cancel()
+
+    def _look_later(self) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        transport = self._request.transport
+        if transport is None or transport.is_closing():
+            self._gone()
+        else:
+            self._timer = self._look_later()
 
 
 def _check_limiter(limiter: object) -> None:

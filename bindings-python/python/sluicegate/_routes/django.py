@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -76,15 +77,11 @@ def refused(request: Any, denial: Denial) -> HttpResponseBase:
 
 
 def end_with(response: HttpResponseBase, end: Callable[[], None]) -> None:
-    """Calls `end` when the response is over: what is streamed is so when the server closes it."""
+    """Calls `end` when the response is over: what is streamed is so when the server closes it.
+
+    Django under ASGI drops what a function answers whose client has hung up meanwhile, and never closes it.
+    """
     if not response.streaming:
         return end()
-    close = response.close
-
-    def close_and_end() -> None:
-        try:
-            close()
-        finally:
-            end()
-
-    response.close = close_and_end
+    response._resource_closers.append(end)
+    weakref.finalize(response, end).atexit = False
