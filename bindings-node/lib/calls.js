@@ -103,8 +103,8 @@ class Calls {
       rows = this.mailbox.more;
     }
     this.#restIfDone();
-    // A wait that was denied may sleep for less time than the timer.
-    if (this.#native?.isHurried) this.#expire();
+    // A wait that was denied may sleep for less time than the timer. What was borrowed is given back while no call is under way.
+    if (native?.isHurried) this.#expire();
   }
 
   #expect(native, token, call) {
@@ -145,7 +145,7 @@ class Calls {
     if (this.#native !== undefined) this.#expireInTime();
   }
 
-  /** Ends calls whose time is up; again and again while there are calls on the socket. */
+  /** Ends calls whose time is up; again and again while there are calls on the socket, or units are borrowed. */
   #expire() {
     clearTimeout(this.#timer);
     const left = this.#weakly.deref()?.expire();

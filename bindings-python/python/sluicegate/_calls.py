@@ -145,7 +145,7 @@ class Calls:
         self._settle(self.bridge.read_socket())
 
     def _expire(self) -> None:
-        """Ends calls whose time is up; again and again while there are calls under way."""
+        """Ends calls whose time is up; again and again while there are calls under way, or units are borrowed."""
         if self._timer is not None:
             self._timer.cancel()
         left = self.bridge.expire()
@@ -256,7 +256,8 @@ class Calls:
         if self.bridge.silence():
             self._drain()
             self._watch_socket()
-            if self._socket is not None and self._futures and self.bridge.is_hurried:
+            # Also without calls under way: what was borrowed and is not spent in time is to be given back.
+            if self._socket is not None and self.bridge.is_hurried:
                 self._expire()
 
     def _watch_socket(self) -> None:

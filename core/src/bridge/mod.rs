@@ -8,7 +8,7 @@
 //! 1. Whenever it is woken, it asks [`Bridge::new_socket`] for a file to watch, and [`Bridge::is_socket_over`] whether
 //!    to watch that no longer; then [`Bridge::end_socket`].
 //! 2. When the file is readable, it calls [`Bridge::read_socket`].
-//! 3. While calls are under way it calls [`Bridge::expire`] when that asks for it.
+//! 3. It calls [`Bridge::expire`] when that asks for it: while calls are under way, or units are borrowed.
 //! 4. After any of these, and after [`Bridge::submit`], it calls [`Bridge::drain`]: it is not woken for answers that
 //!    are found on its own thread.
 
@@ -213,7 +213,8 @@ impl Bridge {
         }
     }
 
-    /// Ends the calls whose time is up. Answers when to call it again, if any are under way.
+    /// Ends the calls whose time is up, and gives back what is borrowed and not spent in time. Answers when to call it again, if
+    /// any are under way or anything is borrowed.
     pub fn expire(&self) -> Option<Duration> {
         if self.is_mine() { self.runner.expire() } else { None }
     }

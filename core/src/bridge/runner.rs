@@ -270,12 +270,12 @@ impl Runner {
         self.answers.put(self.go_on());
     }
 
-    /// Ends calls whose time is up. Answers when there are more to end.
+    /// Ends calls whose time is up. Answers when there are more to end, or something else is to be done.
     pub(super) fn expire(&self) -> Option<Duration> {
         let done = self.end_overdue();
         self.answers.put(done);
         self.host.take_hurry();
-        if self.tasks.is_empty() { None } else { self.next() }
+        if self.tasks.is_empty() && !self.timers.repeats() { None } else { self.next() }
     }
 
     pub(super) fn is_hurried(&self) -> bool {

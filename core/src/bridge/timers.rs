@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::limiter::Sleeper;
+use crate::limiter::{Repeated, Sleeper};
 use crate::redis::{Host, LoopHost};
 use crate::sync::lock::Mutex;
 
@@ -24,6 +24,14 @@ pub(super) struct Timers {
 struct State {
     wakers: BTreeMap<Name, Waker>,
     last: u64,
+    repeats: Vec<Repeat>,
+}
+
+/// What is done again and again, also while nobody calls.
+struct Repeat {
+    next: Instant,
+    span: Duration,
+    what: Repeated,
 }
 
 impl Timers {
@@ -32,20 +40,34 @@ impl Timers {
         Self { state: Arc::default(), host }
     }
 
-    /// When the next sleep ends.
+    /// When the next sleep ends, or something is to be done again.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.state.lock().wakers.first_key_value().map(|((end, _), _)| *end)
+        let state = self.state.lock();
+        let sleep = state.wakers.first_key_value().map(|((end, _), _)| *end);
+        sleep.into_iter().chain(state.repeats.iter().map(|repeat| repeat.next)).min()
     }
 
-    /// Ends the sleeps whose time is up.
+    /// Whether something is done while nobody calls.
+    pub(super) fn repeats(&self) -> bool {
+        !self.state.lock().repeats.is_empty()
+    }
+
+    /// Ends the sleeps whose time is up, and does what is due.
     pub(super) fn expire(&self, now: Instant) {
         let mut over = Vec::new();
         let mut state = self.state.lock();
         while let Some(first) = state.wakers.first_entry().filter(|first| first.key().0 <= now) {
             over.push(first.remove());
         }
+        let due: Vec<_> = state.repeats.extract_if(.., |repeat| repeat.next <= now).collect();
         drop(state);
         over.into_iter().for_each(Waker::wake);
+        for mut repeat in due {
+            if (repeat.what)() {
+                repeat.next = now + repeat.span;
+                self.state.lock().repeats.push(repeat);
+            }
+        }
     }
 }
 
@@ -56,6 +78,13 @@ impl Sleeper for Timers {
         let name = (end, state.last);
         drop(state);
         Box::pin(Sleep { timers: self.clone(), name })
+    }
+
+    fn repeat(&self, span: Duration, what: Repeated) {
+        self.state.lock().repeats.push(Repeat { next: Instant::now() + span, span, what });
+        self.host.hurry();
+        // The loop may have no other reason to ask when to come back.
+        self.host.notify();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
@@ -12,7 +12,13 @@ use crate::error::{Error, ErrorKind, Result};
 pub(crate) trait Sleeper: Send + Sync {
     /// Ends at `end`.
     fn sleep(&self, end: Instant) -> Pin<Box<dyn Future<Output = ()> + Send>>;
+
+    /// Has this done after each `span`, until it answers false.
+    fn repeat(&self, span: Duration, what: Repeated);
 }
+
+/// What is done again and again.
+pub(crate) type Repeated = Box<dyn FnMut() -> bool + Send>;
 
 /// A limiter's own sleeper, or else the timers of a Tokio runtime, where there is one: elsewhere they panic.
 pub(super) fn sleeper(own: Option<&Arc<dyn Sleeper>>) -> Result<&dyn Sleeper> {
@@ -31,5 +37,15 @@ struct Tokio;
 impl Sleeper for Tokio {
     fn sleep(&self, end: Instant) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(tokio::time::sleep_until(end.into()))
+    }
+
+    /// On the runtime of the caller.
+    fn repeat(&self, span: Duration, mut what: Repeated) {
+        tokio::spawn(async move {
+            while {
+                tokio::time::sleep(span).await;
+                what()
+            } {}
+        });
     }
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use redis::Value;
-use tokio::runtime::Handle;
 
 use super::driver::{Driver, OFTEN};
 use super::sleeper::{Sleeper, sleeper};
@@ -41,15 +40,10 @@ impl Driver for Tasks {
         self.redis.send_detached(call, then);
     }
 
-    /// On the runtime of the caller. Another event loop looks with the next call.
-    fn look_often(&self, mut look: impl FnMut() -> bool + Send + 'static) {
-        if let (None, Ok(runtime)) = (&self.sleeper, Handle::try_current()) {
-            runtime.spawn(async move {
-                while {
-                    tokio::time::sleep(OFTEN).await;
-                    look()
-                } {}
-            });
+    /// Where there is no runtime, with the next call.
+    fn look_often(&self, look: impl FnMut() -> bool + Send + 'static) {
+        if let Ok(sleeper) = sleeper(self.sleeper.as_ref()) {
+            sleeper.repeat(OFTEN, Box::new(look));
         }
     }
 

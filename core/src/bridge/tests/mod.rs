@@ -13,7 +13,11 @@ use crate::{RateLimiter, Rules};
 
 const RULES: &str = r#"[
     {"rule_id": "r", "algorithm": "gcra", "limit": 10, "window_size_seconds": 3600},
-    {"rule_id": "quick", "algorithm": "gcra", "limit": 1000, "window_size_seconds": 100}
+    {"rule_id": "quick", "algorithm": "gcra", "limit": 1000, "window_size_seconds": 100},
+    {"rule_id": "lent", "algorithm": "fixed_window", "window_start": "first_request", "rate": "100000/hour",
+     "lease": {"max_age_ms": 2000, "pace_ms": 200}},
+    {"rule_id": "both", "algorithm": "fixed_window", "window_start": "first_request", "rate": "100000/hour",
+     "lease": {"max_age_ms": 2000, "pace_ms": 200}}
 ]"#;
 
 fn item(key: &str) -> Item {

@@ -104,9 +104,9 @@ fn units_are_borrowed_where_they_are_of_use() {
     let catalog = lent_catalog();
     let lends = |checks: &[Check<'_>]| may_borrow(&Plan::new(&catalog, checks, Op::Check).unwrap());
     let [user, tenant, plain] = ["user", "tenant", "plain"].map(|rule| Check::new(rule, "k"));
-    assert!(lends(&[user.clone(), tenant.clone()]) && lends(&[user.clone(), Check::new("user", "other")]));
-    assert!(!lends(&[user.clone(), plain]), "every call needs the server");
-    assert!(!lends(&[user.clone(), user.clone()]), "two of one key");
+    assert!(lends(&[user, tenant]) && lends(&[user, Check::new("user", "other")]));
+    assert!(!lends(&[user, plain]), "every call needs the server");
+    assert!(!lends(&[user, user]), "two of one key");
     assert!(!lends(&[user, tenant.with(CheckOptions::new().limit(9))]), "a limit of its own");
 }
 
