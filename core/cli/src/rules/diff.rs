@@ -87,7 +87,7 @@ fn fields(old: &Rule, new: &Rule) -> Vec<FieldDiff> {
 }
 
 /// The fields of a rule with their paths, such as `limits[1].limit`.
-fn flat(rule: &Rule) -> BTreeMap<String, Value> {
+pub(crate) fn flat(rule: &Rule) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     flatten("", Value::Object(object(rule)), &mut found);
     found

@@ -16,6 +16,7 @@ use std::io::Write;
 
 use acl::Acl;
 use clap::Subcommand;
+pub(crate) use diff::flat;
 
 use crate::outcome::{CommandError, ExitStatus};
 

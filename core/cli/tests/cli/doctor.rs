@@ -110,3 +110,68 @@ fn regions_need_servers_of_their_own() {
     let (code, _, err) = outcome(&["doctor", "--region", "eu"]);
     assert!(code == 2 && err.contains("NAME=URL"), "{err}");
 }
+
+/// The lines about rules, of three regions with these.
+fn of_rules(eu: &str, us: &str) -> (i32, String) {
+    // None of them is there: what is said of the rules does not depend on it.
+    let regions = ["ap", "eu", "us"].map(|name| format!("{name}=redis://127.0.0.1:1"));
+    let [eu, us] = [("eu", eu), ("us", us)].map(|(name, rules)| format!("{name}={rules}"));
+    let mut args = vec!["doctor", "--rules", GLOBAL, "--region-rules", &eu, "--region-rules", &us];
+    regions.iter().for_each(|region| args.extend(["--region", region]));
+    let (code, out, err) = outcome(&args);
+    assert_eq!(err, "", "{out}");
+    let (_, rest) = out.split_once("the rules of the regions\n").unwrap();
+    (code, rest.split("region ap\n").next().unwrap().to_owned())
+}
+
+const GLOBAL: &str =
+    r#"[{"rule_id": "tenant", "rate": "100/s", "global": {}}, {"rule_id": "r", "rate": "5/s"}]"#;
+
+#[test]
+fn regions_with_the_same_rules_are_good() {
+    // The order, and how a rate is written, say nothing.
+    let other = r#"[{"rule_id": "r", "rate": "5/s"},
+        {"rule_id": "tenant", "limit": 100, "window_size_seconds": 1, "global": {}, "description": "d"}]"#;
+    let (_, out) = of_rules(GLOBAL, other);
+    assert_eq!(lines(&out, "ok     region ").len(), 3, "{out}");
+    assert_eq!(lines(&out, "ok     rules with global: 1 are the same in all regions").len(), 1, "{out}");
+    assert_eq!(lines(&out, "to do").len() + lines(&out, "note").len(), 0, "{out}");
+}
+
+#[test]
+fn regions_with_different_rules_are_named() {
+    let (code, out) = of_rules(&GLOBAL.replace("100/s", "50/s"), &GLOBAL.replace("5/s", "6/s"));
+    let differs = "to do  rule tenant: limit is 100 in ap and us, 50 in eu; give all regions the same";
+    assert_eq!((code, lines(&out, differs).len()), (1, 1), "{out}");
+    assert_eq!(lines(&out, "ok     rules with global: 0").len(), 1, "{out}");
+    assert_eq!(lines(&out, "note   rules without global: r differ").len(), 1, "{out}");
+    let (_, out) = of_rules(r#"[{"rule_id": "r", "rate": "5/s"}]"#, &GLOBAL.replace(", \"global\": {}", ""));
+    let said = lines(&out, "to do  rule tenant: missing in eu; ");
+    assert!(said.len() == 1 && said[0].contains("in ap, unset in us; give"), "{out}");
+    let (code, out) = of_rules(r#"[{"rule_id": "tenant"}]"#, GLOBAL);
+    assert_eq!((code, lines(&out, "to do  region eu: ").len()), (1, 1), "{out}");
+    assert_eq!(lines(&out, "ok     rules with global: 1").len(), 1, "the others are compared: {out}");
+}
+
+#[test]
+fn rules_of_a_region_need_the_region() {
+    let refused = |args: &[&str], expected: &str| {
+        let (code, _, err) = outcome(&[&["doctor", "--region", "eu=redis://127.0.0.1:1"], args].concat());
+        assert!(code == 2 && err.contains(expected), "{err}");
+    };
+    refused(&["--region-rules", "us=[]"], "--region-rules us: there is no --region us");
+    refused(&["--region-rules", "eu=[]", "--region-rules", "eu=[]"], "--region-rules eu is there twice");
+    refused(&["--region-rules", "eu"], "NAME=RULES");
+    assert_eq!(outcome(&["doctor", "--region-rules", "eu=[]"]).0, 2);
+    // Nothing is compared with what is not known.
+    let (_, out, _) = outcome(&[
+        "doctor",
+        "--region",
+        "eu=redis://127.0.0.1:1",
+        "--region",
+        "us=redis://127.0.0.1:1",
+        "--region-rules",
+        "eu=[]",
+    ]);
+    assert_eq!(lines(&out, "note   region us: its rules are not known").len(), 1, "{out}");
+}

@@ -1,8 +1,10 @@
 //! Whether servers are fit for limits: each line is good, or says what to do.
 
+mod region_rules;
+mod report;
+
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
-use std::fmt::Display;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -10,6 +12,8 @@ use clap::Args as ClapArgs;
 use sluicegate::internal::{Examined, examine};
 use sluicegate::{RateLimiter, Rules};
 
+use self::region_rules::region_rules;
+use self::report::Report;
 use crate::backend::{BackendArgs, builder};
 use crate::outcome::{CommandError, ExitStatus};
 use crate::show::about;
@@ -42,51 +46,38 @@ pub(crate) struct DoctorArgs {
     /// A region of a limit over several, and the URL of its servers; repeat it for each
     #[arg(long = "region", value_name = "NAME=URL", value_parser = region)]
     regions: Vec<(String, String)>,
+    /// The rules that a region has, as --rules; repeat it for each. A region without has those of --rules
+    #[arg(long = "region-rules", value_name = "NAME=RULES", value_parser = rules_of_region, requires = "regions")]
+    region_rules: Vec<(String, String)>,
 }
 
 fn region(text: &str) -> Result<(String, String), String> {
-    let (name, url) =
-        text.split_once('=').ok_or("it has to be NAME=URL, as in eu=redis://redis.eu.example")?;
-    if name.is_empty() { Err("the name is empty".to_owned()) } else { Ok((name.to_owned(), url.to_owned())) }
+    named(text, "it has to be NAME=URL, as in eu=redis://redis.eu.example")
 }
 
-/// Lines of a report, and whether all were good.
-struct Report<'a, W> {
-    out: &'a mut W,
-    is_good: bool,
+fn rules_of_region(text: &str) -> Result<(String, String), String> {
+    named(text, "it has to be NAME=RULES, as in eu=rules.jsonc")
 }
 
-impl<W: Write> Report<'_, W> {
-    fn good(&mut self, what: &str, found: impl Display) -> Result<(), CommandError> {
-        Ok(writeln!(self.out, "  ok     {what}: {found}")?)
-    }
-
-    /// What could not be looked at, which is no fault.
-    fn note(&mut self, what: &str, found: impl Display) -> Result<(), CommandError> {
-        Ok(writeln!(self.out, "  note   {what}: {found}")?)
-    }
-
-    fn bad(&mut self, what: &str, found: impl Display, to_do: &str) -> Result<(), CommandError> {
-        self.is_good = false;
-        Ok(writeln!(self.out, "  to do  {what}: {found}; {to_do}")?)
-    }
-
-    fn judge(&mut self, what: &str, found: impl Display, fault: Option<&str>) -> Result<(), CommandError> {
-        match fault {
-            None => self.good(what, found),
-            Some(to_do) => self.bad(what, found, to_do),
-        }
+fn named(text: &str, wanted: &'static str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or(wanted)?;
+    if name.is_empty() {
+        Err("the name is empty".to_owned())
+    } else {
+        Ok((name.to_owned(), value.to_owned()))
     }
 }
 
 pub(crate) fn doctor(args: &DoctorArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let mut report = Report { out, is_good: true };
-    if let Some(rules) = args.stated.as_ref().or(args.rules.as_ref()) {
+    names_of_regions(args)?;
+    let rules = args.stated.as_ref().or(args.rules.as_ref());
+    if let Some(rules) = rules {
         rules_of(rules, &mut report)?;
     }
-    let mut names = HashSet::new();
-    if let Some((twice, _)) = args.regions.iter().find(|(name, _)| !names.insert(name)) {
-        return Err(CommandError::Other(format!("--region {twice} is there twice: each region has one URL")));
+    if !args.region_rules.is_empty() {
+        let names = args.regions.iter().map(|(name, _)| name.as_str());
+        region_rules(names, &args.region_rules, rules.map(OsString::as_os_str), &mut report)?;
     }
     let mut known = HashMap::new();
     if args.regions.is_empty() {
@@ -110,6 +101,24 @@ pub(crate) fn doctor(args: &DoctorArgs, out: &mut impl Write) -> Result<ExitStat
         }
     }
     Ok(ExitStatus::of(report.is_good))
+}
+
+/// Refuses names of regions that are there twice, or are none.
+fn names_of_regions(args: &DoctorArgs) -> Result<(), CommandError> {
+    let mut names = HashSet::new();
+    if let Some((twice, _)) = args.regions.iter().find(|(name, _)| !names.insert(name)) {
+        return Err(CommandError::Other(format!("--region {twice} is there twice: each region has one URL")));
+    }
+    if let Some((foreign, _)) = args.region_rules.iter().find(|(name, _)| !names.contains(name)) {
+        return Err(CommandError::Other(format!("--region-rules {foreign}: there is no --region {foreign}")));
+    }
+    let mut ruled = HashSet::new();
+    if let Some((twice, _)) = args.region_rules.iter().find(|(name, _)| !ruled.insert(name)) {
+        return Err(CommandError::Other(format!(
+            "--region-rules {twice} is there twice: each region has one set"
+        )));
+    }
+    Ok(())
 }
 
 fn rules_of(rules: &OsStr, report: &mut Report<'_, impl Write>) -> Result<(), CommandError> {
