@@ -21,7 +21,7 @@ from ._middleware import Policy, header_name, text
 from ._paths import environ_paths, own_root_path, raw_bytes, scope_paths
 from ._routes.blocking import check_limiter
 from ._routes.deciding import blocking
-from ._routes.django import add_headers, end_with, refused, signed_in, told_of
+from ._routes.django import add_headers, end_with, refused, signed_in, told_of, wait
 from ._routes.hooks import name_of
 from ._routes.matching import MatchedRequest, Matching
 
@@ -71,7 +71,8 @@ class SluicegateMiddleware:
             self._matching.ensure_known(self._limiter)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        verdict = blocking(self._matching.steps(request, lambda: self._found(request), lambda: self._described(request)))
+        steps = self._matching.steps(request, lambda: self._found(request), lambda: self._described(request))
+        verdict = blocking(steps, wait)
         if verdict.denial is not None:
             return refused(request, verdict.denial)
         request.rate_limit = verdict.decision

@@ -19,7 +19,7 @@ from ._inflight import InFlight
 from ._native import RateLimiter
 from ._routes.blocking import check_limiter
 from ._routes.deciding import Route, Verdict, blocking, shared
-from ._routes.django import add_headers, described, end_with, refused, signed_in, told_of
+from ._routes.django import add_headers, described, end_with, refused, signed_in, told_of, wait
 
 if TYPE_CHECKING:
     from ._routes.rules import Rule
@@ -46,7 +46,7 @@ class RouteLimits:
 
     `trusted_proxies`, `headers`, `on_error` and `max_lease_seconds` are those of `sluicegate.wsgi.RateLimitMiddleware`.
 
-    The other options are defaults for views, each of which may have its own. Functions get the request:
+    The other options are defaults for views, each of which may have its own. Functions get the request, and may be coroutines:
 
     - `key`: who is counted by rates, and by rules without `identifier_type`. Default: `user_id`, or else the address.
     - `user_id`: the user, or None. Default: the primary key of a user who is signed in, where the site has authentication.
@@ -136,7 +136,7 @@ class _Request:
 
     def decide(self) -> HttpResponseBase | None:
         """The answer to a request that is denied."""
-        self._verdict = verdict = blocking(self._route.steps(described(self._request)))
+        self._verdict = verdict = blocking(self._route.steps(described(self._request)), wait)
         if verdict.denial is not None:
             return refused(self._request, verdict.denial)
         self._request.rate_limit = verdict.decision

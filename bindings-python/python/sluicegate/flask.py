@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ._routes.needed import needed
@@ -51,7 +51,7 @@ class RouteLimits:
     `trusted_proxies`, `headers`, `on_error` and `max_lease_seconds` are those of `sluicegate.wsgi.RateLimitMiddleware`.
 
     The other options are defaults for routes, each of which may have its own. Functions have no argument, as there is
-    `flask.request`:
+    `flask.request`, and may be coroutines with `flask[async]`:
 
     - `key`: who is counted by rates, and by rules without `identifier_type`. Default: `user_id`, or else the address.
     - `user_id`: the user, or None.
@@ -79,7 +79,7 @@ class RouteLimits:
         def decorate(view: Callable[..., Any]) -> Callable[..., Any]:
             @functools.wraps(view)
             def limited(*arguments: Any, **named: Any) -> Any:
-                verdict = blocking(route.steps(_request()))
+                verdict = blocking(route.steps(_request()), _wait)
                 if verdict.denial is not None:
                     return _refused(verdict.denial)
                 g.rate_limit = verdict.decision
@@ -96,6 +96,15 @@ class RouteLimits:
             return limited
 
         return decorate
+
+
+def _wait(awaitable: Awaitable[Any]) -> Any:
+    """What a coroutine of the application returns; needs `flask[async]`, as views that are coroutines do."""
+
+    async def awaited() -> Any:
+        return await awaitable
+
+    return current_app.async_to_sync(awaited)()
 
 
 def _request() -> RouteRequest:

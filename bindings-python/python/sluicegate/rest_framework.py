@@ -14,7 +14,7 @@ with needed("Django REST framework", "rest-framework"):
 from ._native import RateLimiter
 from ._routes.blocking import check_limiter
 from ._routes.deciding import Denial, Route, blocking, shared
-from ._routes.django import described, note_denial, signed_in
+from ._routes.django import described, note_denial, signed_in, wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +54,7 @@ class _Throttle(BaseThrottle):  # type: ignore[misc]
     _denial: Denial | None = None
 
     def allow_request(self, request: Any, view: Any) -> bool:
-        verdict = blocking(self._route.steps(described(request)))
+        verdict = blocking(self._route.steps(described(request)), wait)
         self._denial = verdict.denial
         if verdict.denial is not None:
             note_denial(request)

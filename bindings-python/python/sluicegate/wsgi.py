@@ -80,6 +80,7 @@ class RateLimitMiddleware:
             on_decision=on_decision,
             count=count,
         )
+        self._matching.hooks.refuse_coroutines()
         self._matching.ensure_known(limiter)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from .._middleware import Headers, Policy, ensure
 from .._native import Check, Decision, Problem, Reserved
 from ..errors import InvalidArgumentError, InvalidRuleError, SluicegateError, UnknownRuleError
-from .hooks import CoroutineError, HookError, Hooks, Steps, ask, whole
+from .hooks import NOT_AWAITED, CoroutineError, HookError, Hooks, Steps, ask, whole
 from .keys import Keys, NoAddress, NoHeader
 from .request import Asked, RouteRequest
 from .rules import Rule, RouteRules
@@ -96,7 +96,7 @@ class Deciding:
     def _logged(self, steps: Steps, request: Asked) -> Steps:
         try:
             return (yield from steps)
-        except HookError as error:
+        except (HookError, CoroutineError) as error:
             _LOG.error("%s", error)
             raise
         except (InvalidRuleError, UnknownRuleError) as error:
@@ -245,8 +245,8 @@ def _ensure_known(owner: str, options: dict[str, Any]) -> None:
         raise TypeError(f"{owner} has no option {', '.join(sorted(unknown))}")
 
 
-def blocking(steps: Generator[Any, Any, _T]) -> _T:
-    """Carries out steps of which none may be awaited."""
+def blocking(steps: Generator[Any, Any, _T], wait: Callable[[Awaitable[Any]], Any] | None = None) -> _T:
+    """Carries out steps; `wait` answers what an awaitable leads to, where the framework can."""
     value: Any = None
     throw: BaseException | None = None
     while True:
@@ -256,10 +256,17 @@ def blocking(steps: Generator[Any, Any, _T]) -> _T:
             result: _T = over.value
             return result
         throw = None
-        if inspect.isawaitable(value):
-            if inspect.iscoroutine(value):
-                value.close()
-            throw = CoroutineError("a coroutine cannot be awaited here (use a function that is none, and a RateLimiter)")
+        if not inspect.isawaitable(value):
+            continue
+        if wait is not None:
+            try:
+                value = wait(value)
+            except Exception as error:
+                throw = error
+            continue
+        if inspect.iscoroutine(value):
+            value.close()
+        throw = CoroutineError(NOT_AWAITED)
 
 
 async def asynchronous(steps: Generator[Any, Any, _T]) -> _T:

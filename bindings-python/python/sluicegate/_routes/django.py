@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
+from asgiref.sync import async_to_sync
 from django.http import HttpResponse  # type: ignore[import-untyped]
 from django.http.response import HttpResponseBase  # type: ignore[import-untyped]
 
@@ -29,6 +30,15 @@ def described(request: Any) -> RouteRequest:
         headers=headers,
         path=match.kwargs if match is not None else {},
     )
+
+
+def wait(awaitable: Awaitable[Any]) -> Any:
+    """What a coroutine of the application returns."""
+
+    async def awaited() -> Any:
+        return await awaitable
+
+    return async_to_sync(awaited)()
 
 
 def signed_in(request: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import logging
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -25,6 +27,10 @@ class HookError(RuntimeError):
 
 class CoroutineError(TypeError):
     """A function is a coroutine where none can be awaited."""
+
+
+NOT_AWAITED = "a coroutine cannot be awaited here (use a function that is none, and a RateLimiter)"
+_LOG = logging.getLogger("sluicegate")
 
 
 @dataclass(frozen=True)
@@ -56,11 +62,19 @@ class Hooks:
 
     @staticmethod
     def _ensure_word(name: str, value: Any, words: tuple[str, ...]) -> None:
+        if name == "count" and inspect.iscoroutinefunction(value):
+            raise CoroutineError("count must be a function that is no coroutine: nobody awaits it")
         if name == "count" and callable(value) or value in words:
             return
         ensure(name, "a str", value, isinstance(value, str))
         known = ", ".join(f'"{word}"' for word in words)
         raise InvalidArgumentError(f"{name} must be one of {known}{' or a function' if name == 'count' else ''}")
+
+    def refuse_coroutines(self) -> None:
+        """For frameworks that can await none."""
+        for field in fields(self):
+            if inspect.iscoroutinefunction(getattr(self, field.name)):
+                raise CoroutineError(f"{field.name}: {NOT_AWAITED}")
 
     @property
     def by_outcome(self) -> bool:
@@ -70,7 +84,13 @@ class Hooks:
     def is_kept(self, response: object, status: int) -> bool:
         """Whether what was reserved is charged, now that the answer is known."""
         if callable(self.count):
-            return bool(self.count(response))
+            try:
+                return bool(self.count(response))
+            except Exception as error:
+                # The answer is made already. What raises must not make a route unlimited.
+                name = getattr(self.count, "__qualname__", type(self.count).__qualname__)
+                _LOG.error("count (%s) raised %s: the request is charged", name, type(error).__name__)
+                return True
         return self.count == "all" or (self.count == "failures") == (status >= FAILURE)
 
 
@@ -83,10 +103,11 @@ def _is_whole(value: object) -> bool:
 
 def ask(where: str, name: str, hook: Hook, arguments: tuple[Any, ...], passing: tuple[type[BaseException], ...]) -> Steps:
     """Calls a function of the application. What it raises is its fault, but for what the framework answers with."""
-    answers: tuple[type[BaseException], ...] = (*passing, CoroutineError)
     try:
         return (yield hook(*arguments))
-    except answers:
+    except CoroutineError as error:
+        raise CoroutineError(f"{where}: {name}: {error}") from None
+    except passing:
         raise
     except Exception as error:
         raise HookError(f"{where}: {name} raised {type(error).__name__}") from error

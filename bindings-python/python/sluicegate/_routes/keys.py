@@ -53,7 +53,9 @@ class Keys:
             return self.address(rule)
         # A user cannot be named like the address of somebody else.
         user = yield from self._user()
-        return ("ip", self.address(rule)) if user is None else ("user", user)
+        if user is None:
+            return ("ip", self.address(rule))
+        return ("user", *user) if isinstance(user, tuple) else ("user", user)
 
     def _identified(self, identifier: str, rule: Rule) -> Steps:
         kind, _, name = identifier.partition(":")
