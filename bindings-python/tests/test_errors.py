@@ -170,12 +170,21 @@ def test_rules_in_every_form(file: Path, open_limiter: Open) -> None:
         assert open_limiter("memory://", rules=form).check("a", "k")
 
 
+def rule_with(**fields: object) -> dict[str, object]:
+    return {"rule_id": "a", "algorithm": "gcra", "limit": 1, "window_size_seconds": 1, **fields}
+
+
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
         ('[{"rule_id": "a", "algoritm": "gcra"}]', 'did you mean "algorithm"'),
         ([{"rule_id": "a", "algorithm": "gcra", "limit": 0, "window_size_seconds": 1}], "limit"),
-        ([{"rule_id": "a", "limit": float("nan")}], "rules: Out of range"),
+        ([rule_with(limit=float("nan"))], 'rule "a": field "limit" is "nan"; it has to be a whole number'),
+        ([rule_with(window_size_seconds=float("inf"))], 'rule "a": field "window_size_seconds" is "inf"'),
+        ([rule_with(limit=10**400)], 'rule "a": field "limit" is "1000'),
+        ([rule_with(limit=10**5000)], 'rule "a": field "limit" is "an integer'),
+        ([rule_with(block={"seconds": -float("inf")})], 'rule "a": field "block.seconds" is "-inf"'),
+        ([rule_with(description=float("nan"))], "rules: Out of range"),
         ([{"rule_id": "\ud800"}], ""),
         ("no/such/file.json", "no/such/file.json: cannot be read"),
         (Path("no/such/file.json"), "no/such/file.json: cannot be read"),

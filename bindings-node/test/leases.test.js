@@ -1,0 +1,48 @@
+'use strict';
+
+// Units that a process borrows of its server: who decides then, and what an idle process gives back.
+
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const { setTimeout: sleep } = require('node:timers/promises');
+const { RateLimiter } = require('../lib/index.js');
+const { redisFor } = require('./servers.js');
+
+const redis = redisFor('leases');
+
+const RULES = ['user', 'tenant'].map((rule_id) => ({
+  rule_id,
+  algorithm: 'fixed_window',
+  window_start: 'first_request',
+  rate: '100000/hour',
+  lease: { max_age_ms: 1000, pace_ms: 100 },
+}));
+const BOTH = [
+  { rule: 'user', key: 'k' },
+  { rule: 'tenant', key: 'k' },
+];
+
+/** Calls until units were borrowed of which more than one is left. Returns how many calls were admitted. */
+async function borrow(limiter) {
+  for (let calls = 1; calls < 20_000; calls += 1) {
+    const decision = await limiter.checkAll(BOTH);
+    assert.ok(decision.allowed);
+    if (decision.source === 'lease' && decision.remaining > 1) return calls;
+    await sleep(1);
+  }
+  throw new Error('nothing is borrowed');
+}
+
+test('an idle process gives back what it borrowed for several items', { timeout: 60_000 }, async () => {
+  const { url, prefix } = redis();
+  const limiter = await RateLimiter.connect(url, { rules: RULES, prefix });
+  const watching = await RateLimiter.connect(url, { rules: RULES, prefix });
+  const used = async (rule) => 100_000 - (await watching.peek(rule, 'k')).remaining;
+  const calls = await borrow(limiter);
+  assert.ok((await used('user')) > calls, 'units that are lent count as used');
+  for (const rule of ['user', 'tenant']) {
+    while ((await used(rule)) !== calls) await sleep(20);
+  }
+  await limiter.close();
+  await watching.close();
+});
