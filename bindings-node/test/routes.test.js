@@ -6,6 +6,7 @@ const assert = require('node:assert/strict');
 const { createServer } = require('node:net');
 const { once } = require('node:events');
 const { test } = require('node:test');
+const express = require('express');
 const { RateLimiter } = require('sluicegate');
 const { routeLimits } = require('sluicegate/express');
 const { ask } = require('./http.js');
@@ -193,6 +194,30 @@ everywhere('a request that nobody can decide', async (site) => {
   assert.equal((await get('/items/1', ALICE)).status, 429);
 });
 
+test('an answer that count cannot judge is charged', async (t) => {
+  const limiter = await RateLimiter.connect('memory://', { rules: [] });
+  const limits = routeLimits(limiter, { name: 'site', key: () => 'alice' });
+  const logged = [];
+  t.mock.method(console, 'error', (...said) => logged.push(said.join(' ')));
+  t.mock.method(process, 'emitWarning', (said) => logged.push(String(said)));
+  const app = express();
+  const judges = { '/promise': () => Promise.resolve(false), '/throws': () => JSON.parse('secret-key') };
+  for (const [path, count] of Object.entries(judges)) {
+    app.get(path, limits('1/minute', { count }), (request, response) => response.send('answer'));
+  }
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  for (const path of Object.keys(judges)) {
+    const got = [];
+    for (let at = 0; at < 2; at++) got.push((await ask(server.address().port, path, {})).status);
+    assert.deepEqual(got, [200, 429], path);
+  }
+  assert.match(logged.join('\n'), /count returned a promise \(return true or false\)/);
+  assert.match(logged.join('\n'), /count threw SyntaxError/);
+  assert.doesNotMatch(logged.join('\n'), /secret/);
+});
+
 test('what can be known at the start is refused then', async () => {
   const limiter = await RateLimiter.connect('memory://', { rules: RULES });
   const limits = routeLimits(limiter);
@@ -210,6 +235,7 @@ test('what can be known at the start is refused then', async () => {
     [{ cout: 'all' }, { name: 'WrongTypeError', message: /cout is not known/ }],
     [{ name: 'a' }, { name: 'WrongTypeError', message: /name is not known/ }],
     [{ count: 'every' }, { code: 'InvalidArgument', message: 'count must be one of "all", "failures", "successes" or a function' }],
+    [{ count: async () => true }, { code: 'InvalidArgument', message: /^count must be a function that is not async/ }],
     [{ key: 'x' }, { name: 'WrongTypeError', message: 'key: must be a function, not string' }],
     [{ cost: 0 }, { code: 'InvalidArgument', message: /^cost 0: must be a whole number, at least 1/ }],
     [{ limit: 0.5 }, { code: 'InvalidArgument', message: /^limit 0.5: must be/ }],

@@ -17,6 +17,9 @@ const HOOKS = ['key', 'userId', 'skip', 'onDenied', 'onDecision', ...NUMBERS, ..
 /** Those of middleware, besides what it finds in requests. */
 const MATCHING_HOOKS = ['key', 'skip', 'cost', 'count', 'onDenied', 'onDecision'];
 
+/** What becomes of a request whose answer nobody can judge. */
+const CHARGED = 'a request is charged';
+
 /** A function of the application did not do what it has to. The message names route and function, and never a key. */
 class HookError extends Error {
   get name() {
@@ -34,6 +37,9 @@ function hooksOf(given) {
     else if (NUMBERS.includes(name) && typeof value !== 'function') ensureWhole(name, value);
     else if (typeof value !== 'function') throw wrongType(name, 'a function', value);
     hooks[name] = value;
+  }
+  if (Object.prototype.toString.call(hooks.count) === '[object AsyncFunction]') {
+    throw invalidArgument('count must be a function that is not async: nobody awaits it');
   }
   if (typeof hooks.noAddress === 'function') throw wrongType('noAddress', 'a string', hooks.noAddress);
   return hooks;
@@ -110,13 +116,27 @@ function isText(value) {
 function shown(value) {
   if (value === '') return '""';
   if (value === undefined || value === null || typeof value === 'boolean' || typeof value === 'number') return String(value);
-  return `a ${Array.isArray(value) ? 'list' : typeof value}`;
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
 /** Whether what was reserved is charged, now that the answer is known. */
 function isKept({ count }, response, status) {
-  if (typeof count === 'function') return Boolean(count(response));
+  if (typeof count === 'function') return judgement(count, response);
   return count === 'all' || (count === 'failures') === status >= FAILURE;
+}
+
+/** What a function says of an answer. A promise would be true, whatever it leads to. */
+function judgement(count, response) {
+  let value;
+  try {
+    value = count(response);
+  } catch (error) {
+    throw thrown(CHARGED, 'count', error);
+  }
+  if (typeof value?.then !== 'function') return Boolean(value);
+  Promise.resolve(value).catch(() => {});
+  throw new HookError(`${CHARGED}: count returned a promise (return true or false)`);
 }
 
 module.exports = { HOOKS, HookError, MATCHING_HOOKS, ask, hooksOf, isKept, keyNamed, whole };
