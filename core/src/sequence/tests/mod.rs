@@ -9,6 +9,7 @@ mod leases;
 mod lending;
 mod recorded;
 mod server;
+mod together;
 
 use redis::Value;
 
