@@ -1,13 +1,16 @@
 """The reference from first principles: run with `python3 -m unittest discover -s tests/reference`."""
 
+import json
+import os
 import unittest
 from fractions import Fraction
 
 from limiter import Item, Limiter
 from limiter.search import first_wait
-from make_vectors import main
+from make_vectors import VECTORS, main
 from player import FairPlay, UnfairVector, vector
 from random_histories import Dice
+from scenarios import FILES
 from scenarios.script import BASE, S, Scenario, check, rule, yes
 from strict import faults
 
@@ -126,8 +129,15 @@ class Tools(unittest.TestCase):
 
 
 class Files(unittest.TestCase):
+    @unittest.skipUnless(os.environ.get("SLUICEGATE_LONG_TESTS"), "random histories take a minute: `tests/run nightly` makes them")
     def test_the_files_on_disk_are_what_the_reference_makes(self):
         self.assertEqual(main(["--check"]), 0)
+
+    def test_so_are_the_scenarios_of_each(self):
+        for name, (description, scenarios) in FILES.items():
+            on_disk = json.loads((VECTORS / f"{name}.json").read_text())
+            self.assertEqual(on_disk["description"], description)
+            self.assertEqual(on_disk["vectors"][: len(scenarios)], [vector(scenario) for scenario in scenarios], name)
 
 
 class Strictness(unittest.TestCase):

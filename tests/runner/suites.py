@@ -111,6 +111,9 @@ NIGHTLY = [
     suite("previous frameworks of Node", of_runner, "bindings-node/test/run", "previous", after=("programs", "package npm")),
     suite("C", of_runner, "bindings-c/tests/run", after=("programs", "package c-archive"), most=3600),
     suite("chaos", of_unittest, "tests/chaos/run", after=("programs", "package wheel", "package npm", "package c-archive"), most=3600),
+    suite("Python vectors", of_runner, "bindings-python/tests/run", "vectors", after=("programs", "package wheel")),
+    unittests("reference"),
+    suite("properties", of_cargo, "tests/runner/programs", "--target", "properties", after=("compile",), most=3600),
     Job("servers", ["tests/matrix/run"], "debug", of_runner, ("compile",), 3600),
     Job("leases", ["cargo", "test", "-p", "sluicegate-conformance", "--test", "lease_processes"], "debug", of_cargo, ("compile",), 600),
 ]

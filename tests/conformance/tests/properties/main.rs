@@ -1,6 +1,6 @@
 //! What has to hold for every rule and every history, tried on random ones.
 //!
-//! `PROPTEST_CASES` takes the place of every number of cases, for a longer search.
+//! With `SLUICEGATE_LONG_TESTS` nine times as many; `PROPTEST_CASES` takes the place of every number of cases.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(clippy::panic, reason = "a property that does not hold panics")]
 
@@ -17,6 +17,8 @@ mod together;
 mod unchanged;
 mod world;
 
+use std::env;
+
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, FileFailurePersistence, TestCaseResult, TestRunner};
 
@@ -28,8 +30,8 @@ fn holds<S: Strategy>(cases: u32, values: S, property: impl Fn(S::Value) -> Test
         max_shrink_time: 20_000,
         ..Config::default()
     };
-    if std::env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = cases;
+    if env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = if env::var_os("SLUICEGATE_LONG_TESTS").is_some() { 3 * cases } else { cases.div_ceil(3) };
     }
     if let Err(failure) = TestRunner::new(config).run(&values, property) {
         panic!("{failure}");

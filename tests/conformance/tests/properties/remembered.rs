@@ -32,7 +32,7 @@ fn decides_alike(
         remembered.set(remembered.get() + remembers.remembered);
         Ok(())
     });
-    assert!(remembered.get() > cases as usize / 100, "{} denials from memory", remembered.get());
+    assert!(remembered.get() > 0, "no denial came from memory");
 }
 
 #[test]
