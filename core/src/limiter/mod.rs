@@ -44,6 +44,4 @@ pub use examining::Examined;
 #[cfg(feature = "tower")]
 pub(crate) use renewing::RETRY_PART;
 #[cfg(feature = "bridge")]
-#[cfg(feature = "bridge")]
-pub(crate) use sleeper::Repeated;
-pub(crate) use sleeper::Sleeper;
+pub(crate) use sleeper::{Repeated, Sleeper};

@@ -157,10 +157,13 @@ fn units_end_by_their_age_and_with_a_reset() {
     assert_eq!(limiter.check("busy", "k").unwrap_err().kind(), ErrorKind::Closed);
 }
 
-/// A limit of 400 a second, of which processes borrow for a fifth of a second.
+/// Limits of 400 and 600 a second, of which processes borrow for a fifth of a second.
 const SHARED: &str = r#"[{"rule_id": "shared", "limit": 400, "window_size_seconds": 1, "burst": 100,
+    "lease": {"max_age_ms": 200, "pace_ms": 50}},
+    {"rule_id": "wide", "limit": 600, "window_size_seconds": 1, "burst": 100,
     "lease": {"max_age_ms": 200, "pace_ms": 50}}]"#;
 const RATE: f64 = 400.0;
+const WIDE_RATE: f64 = 600.0;
 const MOST_AT_ONCE: f64 = 100.0;
 const AGE: f64 = 0.2;
 const LASTS: Duration = Duration::from_millis(2_500);
@@ -185,13 +188,13 @@ async fn ask_for_a_while(limiter: &AsyncRateLimiter, began: Instant, admitted: &
 }
 
 /// Calls that surely lie in an interval are at most the bound of one that is as long.
-fn check_bound(admitted: &[(f64, f64, Source)]) {
+fn check_bound(admitted: &[(f64, f64, Source)], rate: f64) {
     let steps = (0..).map(|step| f64::from(step) * 0.02).take_while(|step| *step < LASTS.as_secs_f64());
     for from in steps {
         let mut ends: Vec<_> = admitted.iter().filter(|call| call.0 >= from).map(|call| call.1).collect();
         ends.sort_by(f64::total_cmp);
         for (before, end) in ends.iter().enumerate() {
-            let bound = MOST_AT_ONCE + RATE * (end - from) + RATE * AGE;
+            let bound = MOST_AT_ONCE + rate * (end - from) + rate * AGE;
             let count = before as f64 + 1.0;
             assert!(count <= bound + 1.0, "{count} from {from} to {end} s, where {bound} is the bound");
         }
@@ -224,10 +227,50 @@ fn several_limiters_keep_the_bound_together() {
         }
     });
     let admitted = admitted.into_inner().unwrap();
-    check_bound(&admitted);
+    check_bound(&admitted, RATE);
     let leased = admitted.iter().filter(|call| call.2 == Source::Lease).count();
     println!("{} admitted, {leased} of them by leases", admitted.len());
     assert!(leased > 50, "{leased} of {} by leases", admitted.len());
+}
+
+/// One limiter asks under both rules at once, another one each by itself.
+#[test]
+fn several_rules_keep_their_bounds_together() {
+    let server = Redis::start().unwrap();
+    let began = Instant::now();
+    let [shared, wide, both] = [(); 3].map(|()| Admitted::default());
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let limiter = builder(&server, SHARED).build().unwrap();
+                let items = [Check::new("shared", "k"), Check::new("wide", "k")];
+                while began.elapsed() < LASTS {
+                    let sent = Instant::now();
+                    let decision = limiter.check_all(&items).unwrap();
+                    [&shared, &wide, &both]
+                        .iter()
+                        .for_each(|admitted| note(admitted, began, sent, &decision));
+                    thread::sleep(MS / 2);
+                }
+            });
+        }
+        scope.spawn(|| {
+            let limiter = builder(&server, SHARED).build().unwrap();
+            while began.elapsed() < LASTS {
+                for (rule, admitted) in [("shared", &shared), ("wide", &wide)] {
+                    let sent = Instant::now();
+                    note(admitted, began, sent, &limiter.check(rule, "k").unwrap());
+                }
+                thread::sleep(MS);
+            }
+        });
+    });
+    check_bound(&shared.into_inner().unwrap(), RATE);
+    check_bound(&wide.into_inner().unwrap(), WIDE_RATE);
+    let both = both.into_inner().unwrap();
+    let leased = both.iter().filter(|call| call.2 == Source::Lease).count();
+    println!("{} admitted under both rules, {leased} of them by leases", both.len());
+    assert!(leased > 20, "{leased} of {} by leases", both.len());
 }
 
 /// How much of a key is used, of a limit of which nothing leaks for an hour.
