@@ -31,7 +31,8 @@ fn holds<S: Strategy>(cases: u32, values: S, property: impl Fn(S::Value) -> Test
         ..Config::default()
     };
     if env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = if env::var_os("SLUICEGATE_LONG_TESTS").is_some() { 3 * cases } else { cases.div_ceil(3) };
+        config.cases =
+            if env::var_os("SLUICEGATE_LONG_TESTS").is_some() { 3 * cases } else { cases.div_ceil(3) };
     }
     if let Err(failure) = TestRunner::new(config).run(&values, property) {
         panic!("{failure}");
