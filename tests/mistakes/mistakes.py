@@ -315,12 +315,11 @@ MISTAKES = [
         "Policy::FixedWindow(_) => self.age.min(rest.reset_after as f64),\n            _ => self.age,",
         "_ => self.age,",
     ),
-    Mistake(
+    in_lending(
         "what a region has charged for a call that is admitted is lent as well",
-        "sequence/borrowing_together.rs",
-        "if outcome.fits && !is_admitted {\n                deposit.granted",
-        "if outcome.fits {\n                deposit.granted",
-        "sequence::tests::together",
+        "regions/deposit.rs",
+        "if is_charged && !is_admitted {",
+        "if is_charged {",
     ),
     in_lending(
         "a denial holds as long as the region in charge says",

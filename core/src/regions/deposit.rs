@@ -20,6 +20,14 @@ pub(crate) struct Deposit {
 }
 
 impl Deposit {
+    /// The same after a call of several items: what was charged for it is lent, unless it was admitted and has spent that.
+    pub(crate) fn after_call(mut self, cost: f64, is_charged: bool, is_admitted: bool) -> Self {
+        if is_charged && !is_admitted {
+            self.granted += cost;
+        }
+        self
+    }
+
     /// Whether it is worth keeping.
     pub(crate) fn says_something(&self) -> bool {
         self.granted > 0.0 || self.denied_until > 0.0 || self.contended_until > 0.0

@@ -71,10 +71,8 @@ impl Loan {
 
     /// What is kept in the allotment: with what was charged for the call, if that was not admitted.
     fn finish(mut self, is_admitted: bool) -> (Borrower, usize, Later) {
-        if let Some((mut deposit, outcome)) = self.there {
-            if outcome.fits && !is_admitted {
-                deposit.granted += self.cost;
-            }
+        if let Some((deposit, outcome)) = self.there {
+            let deposit = deposit.after_call(self.cost, outcome.fits, is_admitted);
             self.borrower.note(LoanUse::Granted, deposit.granted);
             self.later.lent = deposit.says_something().then_some(deposit);
         }

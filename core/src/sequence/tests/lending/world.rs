@@ -294,9 +294,7 @@ impl<'a> World<'a> {
         self.spend(region, Asked::after(cost, is_charged), others_fit, at);
         let told = if others_fit { Told::There(is_charged) } else { Told::Refused };
         self.told(when, region, cost, told);
-        if is_charged && !others_fit {
-            deposit.granted += cost;
-        }
+        *deposit = deposit.after_call(cost, is_charged, others_fit);
     }
 
     /// To the region in charge.
