@@ -264,6 +264,33 @@ fn a_region_that_is_cut_off_decides_by_its_part() {
 }
 
 #[test]
+fn a_region_that_is_cut_off_decides_several_items_by_its_part() {
+    let world = World::start();
+    let (_, away) = keys(&world, "bucket", 0);
+    let limiter = world.limiter("ap");
+    for server in &world.servers[1..] {
+        server.pause().unwrap();
+    }
+    let items = [Check::new("near", "k"), Check::new("bucket", &away)];
+    let decisions: Vec<_> = (0..6).map(|_| limiter.check_all(&items).unwrap()).collect();
+    assert!(decisions.iter().all(|decision| decision.source == Source::Share), "{decisions:?}");
+    // A third of a burst of 10; the near limit is charged for what is admitted.
+    assert_eq!(decisions.iter().filter(|decision| decision.allowed).count(), 3);
+    assert_eq!(limiter.peek("near", "k").unwrap().remaining, 7);
+}
+
+#[test]
+fn each_region_decides_by_its_own_limit_over_one_count() {
+    let world = World::start();
+    let (_, away) = keys(&world, "all", 0);
+    let lower = Rules::from_json(&RULES.replacen("\"limit\": 10", "\"limit\": 4", 1)).unwrap();
+    let (here, there) = (world.builder("ap").rules(lower).build().unwrap(), world.limiter("eu"));
+    assert_eq!(admitted(&here, "all", &away, 6), 4);
+    assert_eq!(admitted(&there, "all", &away, 8), 6, "ten in all");
+    assert_eq!(here.peek("all", &away).unwrap().remaining, 0);
+}
+
+#[test]
 fn where_the_near_server_is_away_too_the_fallback_decides() {
     let world = World::start();
     let (_, away) = keys(&world, "all", 0);
