@@ -146,7 +146,17 @@ Injectable()(RateLimitGuard);
 Inject(SHARED)(RateLimitGuard, undefined, 0);
 
 async function decide(route, context) {
-  const { asked, request, raw, response, carried, setHeader, denied } = contextOf(context);
+  const place = contextOf(context);
+  try {
+    await limit(route, place);
+  } catch (error) {
+    if (place.ends === undefined) throw error;
+    if (error.getError === undefined) route.policy.log(error);
+    await place.ends(error);
+  }
+}
+
+async function limit(route, { asked, request, raw, response, carried, setHeader, denied }) {
   const ruling = await route.decide(asked);
   const { status, headers, decision, held } = ruling;
   for (const [name, value] of Object.entries(untyped(headers))) setHeader(name, value);

@@ -14,8 +14,8 @@ const grpc = require('@grpc/grpc-js');
 const { loadSync } = require('@grpc/proto-loader');
 const { Controller, Module } = require('@nestjs/common');
 const { NestFactory } = require('@nestjs/core');
-const { ClientProxyFactory, GrpcMethod, MessagePattern, RpcException, Transport } = require('@nestjs/microservices');
-const { firstValueFrom, of } = require('rxjs');
+const { ClientProxyFactory, GrpcMethod, GrpcStreamCall, GrpcStreamMethod, MessagePattern, RpcException, Transport } = require('@nestjs/microservices');
+const { firstValueFrom, of, reduce } = require('rxjs');
 const { RateLimiter } = require('sluicegate');
 const { RateLimit, RateLimitModule } = require('sluicegate/nestjs');
 
@@ -27,6 +27,10 @@ service Orders {
   rpc Own (Order) returns (Order);
   rpc Header (Order) returns (Order);
   rpc Watch (Order) returns (stream Order);
+  rpc Talk (stream Order) returns (stream Order);
+  rpc Call (stream Order) returns (stream Order);
+  rpc Mistaken (stream Order) returns (stream Order);
+  rpc Collect (stream Order) returns (Order);
 }
 message Order { string name = 1; }
 `;
@@ -63,6 +67,22 @@ function orders() {
       return of(order, order);
     }
 
+    talk(orders) {
+      return orders;
+    }
+
+    call(stream) {
+      stream.on('data', (order) => stream.write(order)).on('end', () => stream.end());
+    }
+
+    mistaken(stream) {
+      stream.end();
+    }
+
+    collect(orders) {
+      return orders.pipe(reduce((all, { name }) => ({ name: all.name + name }), { name: '' }));
+    }
+
     message(data) {
       return data;
     }
@@ -74,11 +94,17 @@ function orders() {
     own: [GrpcMethod('Orders', 'Own'), RateLimit('1/minute', { onDenied: own })],
     header: [GrpcMethod('Orders', 'Header'), RateLimit('key')],
     watch: [GrpcMethod('Orders', 'Watch'), RateLimit('1/minute')],
+    talk: [GrpcStreamMethod('Orders', 'Talk'), RateLimit('1/minute')],
+    call: [GrpcStreamCall('Orders', 'Call'), RateLimit('1/minute')],
+    mistaken: [GrpcStreamCall('Orders', 'Mistaken'), RateLimit('1/minute', { key: () => undefined })],
+    collect: [GrpcStreamMethod('Orders', 'Collect'), RateLimit('1/minute')],
     message: [MessagePattern('message'), RateLimit('1/minute', { key: () => 'all' })],
   };
   for (const [name, decorate] of Object.entries(decorators)) {
     const property = Object.getOwnPropertyDescriptor(Orders.prototype, name);
     for (const each of decorate.toReversed()) each(Orders.prototype, name, property);
+    // Those of streams put a function around the method.
+    Object.defineProperty(Orders.prototype, name, property);
   }
   Controller()(Orders);
   return Orders;
@@ -152,6 +178,31 @@ test('a denied call of gRPC ends with RESOURCE_EXHAUSTED, and metadata says when
   });
   assert.deepEqual(await watch(), ['b', 'b']);
   await assert.rejects(watch(), { code: grpc.status.RESOURCE_EXHAUSTED });
+});
+
+test('a call in which the client streams is denied once, before any message is handled', async (t) => {
+  const logged = [];
+  const { client } = await open(t, { log: (error) => logged.push(error) });
+  const send = (stream) => {
+    for (const name of ['a', 'b']) stream.write({ name });
+    stream.end();
+  };
+  const both = (method) => new Promise((resolve, reject) => {
+    const got = [];
+    const stream = client[method]().on('data', ({ name }) => got.push(name)).on('error', (error) => reject(Object.assign(error, { got })));
+    send(stream.on('end', () => resolve(got)));
+  });
+  const collect = () => new Promise((resolve, reject) => {
+    send(client.collect((error, answer) => (error ? reject(error) : resolve(answer.name))));
+  });
+  for (const [method, rule] of [['talk', 'shop:rpc:Orders.talk:1/minute'], ['call', 'shop:rpc:Orders.call:1/minute']]) {
+    assert.deepEqual(await both(method), ['a', 'b']);
+    await assert.rejects(both(method), (error) => deniedBy(rule, '60')(error) && assert.deepEqual(error.got, []) === undefined);
+  }
+  await assert.rejects(both('mistaken'), { code: grpc.status.UNKNOWN, details: 'Internal server error' });
+  assert.match(String(logged), /route rpc:Orders\.mistaken: key returned undefined/);
+  assert.equal(await collect(), 'ab');
+  await assert.rejects(collect(), deniedBy('shop:rpc:Orders.collect:1/minute', '60'));
 });
 
 test('a call of gRPC that cannot be decided finds the service unavailable', async (t) => {

@@ -2,8 +2,11 @@
 
 // What Nest tells of a request, whatever carries it.
 
-const { callOf, errorOf, isCall } = require('./nest-grpc.js');
+const { callOf, endCall, errorOf, isCall } = require('./nest-grpc.js');
 const { routeRequest } = require('./node.js');
+
+/** What methods are called, by their functions. */
+const NAMES = new WeakMap();
 
 /**
  * A request as routes know it, the object that handlers see, what carries it where that is HTTP, and how a header is set and
@@ -49,10 +52,14 @@ function ofGraphql(context) {
 /** A message of a microservice. What filters do not know, its client is not told: an exception has to be of their type. */
 function ofRpc(context) {
   const known = ofMessage(context, 'rpc');
-  const [, metadata, call] = context.getArgs();
+  const [first, second, third] = context.getArgs();
+  // A handler that gets the call itself has nothing before it.
+  const isPassed = isCall(first?.metadata, first);
+  const [metadata, call] = isPassed ? [first.metadata, first] : [second, third];
   const isOfGrpc = isCall(metadata, call);
   const denied = (error, ruling) => asRpcException(error, isOfGrpc ? errorOf(metadata, ruling) : error.getResponse());
-  return { ...known, asked: isOfGrpc ? { ...known.asked, ...callOf(metadata, call) } : known.asked, denied };
+  const asked = isOfGrpc ? { ...known.asked, ...callOf(metadata, call) } : known.asked;
+  return { ...known, asked, denied, ends: isPassed ? (error) => endCall(call, second, error) : undefined };
 }
 
 function asRpcException(error, told) {
@@ -76,7 +83,19 @@ function ofMessage(context, kind, client = context.getArgByIndex(0), template = 
 }
 
 function nameOf(context) {
-  return `${context.getClass().name}.${context.getHandler().name}`;
+  const handler = context.getHandler();
+  const name = NAMES.get(handler) ?? methodOf(context.getClass().prototype, handler) ?? handler.name;
+  NAMES.set(handler, name);
+  return `${context.getClass().name}.${name}`;
+}
+
+/** The name of the method that is this function. A decorator may have put one without a name around it, as those of streams do. */
+function methodOf(prototype, handler) {
+  for (let place = prototype; place && place !== Object.prototype; place = Object.getPrototypeOf(place)) {
+    const found = Object.getOwnPropertyNames(place).find((name) => Object.getOwnPropertyDescriptor(place, name)?.value === handler);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Of what gateways answer with, when there are any. */

@@ -42,4 +42,17 @@ function errorOf(metadata, { status, headers, body }) {
   return { code: Number(headers['grpc-status'] ?? STATUS[status] ?? UNKNOWN), message, details: message, metadata: said };
 }
 
-module.exports = { callOf, errorOf, isCall };
+/**
+ * Ends a call whose handler gets it from Nest as it is, and lets the guard wait for ever: Nest has nobody who would take its error,
+ * which would end the process.
+ *
+ * @returns {Promise<never>}
+ */
+function endCall(call, callback, error) {
+  const said = error.getError?.() ?? { code: UNKNOWN, details: 'Internal server error' };
+  if (typeof callback === 'function') callback(said);
+  else call.emit('error', said);
+  return new Promise(() => {});
+}
+
+module.exports = { callOf, endCall, errorOf, isCall };
