@@ -129,11 +129,11 @@ fn a_thousand_rules_are_followed() {
     }
     let limiter = limiter(&zookeeper);
     assert_eq!(limiter.rules().len(), 1_002);
-    // Each change is read with all the others.
+    // Each change is read with all the others, which takes its time.
     for id in ids.iter().step_by(10) {
         admin.set(&node(id), rule(id, 2)).unwrap();
     }
-    for id in &ids {
+    for id in ids.iter().step_by(10) {
         until_limit(&limiter, id, 2);
     }
 }
