@@ -39,7 +39,6 @@ test('an idle process gives back what it borrowed for several items', { timeout:
   const watching = await RateLimiter.connect(url, { rules: RULES, prefix });
   const used = async (rule) => 100_000 - (await watching.peek(rule, 'k')).remaining;
   const calls = await borrow(limiter);
-  assert.ok((await used('user')) > calls, 'units that are lent count as used');
   for (const rule of ['user', 'tenant']) {
     while ((await used(rule)) !== calls) await sleep(20);
   }

@@ -279,7 +279,9 @@ fn used(limiter: &RateLimiter) -> u64 {
 }
 
 const HOURLY: &str = r#"[{"rule_id": "hourly", "algorithm": "fixed_window", "window_start": "first_request", "rate": "10000/hour",
-    "lease": {"max_age_ms": 3000, "pace_ms": 100}}]"#;
+    "lease": {"max_age_ms": 3000, "pace_ms": 100}},
+    {"rule_id": "other", "algorithm": "fixed_window", "window_start": "first_request", "rate": "10000/hour",
+    "lease": {"max_age_ms": 1500, "pace_ms": 100}}]"#;
 
 /// Asks until what is left of units that were borrowed is more than nothing. Answers how often.
 fn borrow(mut ask: impl FnMut() -> Decision) -> u64 {
@@ -322,7 +324,14 @@ fn what_is_not_spent_is_given_back_when_idle_and_at_the_end() {
     let ask = || tasks.block_on(limiter.check("hourly", "k")).unwrap();
     let calls = borrow(ask);
     wait_until("idle tasks give back", || used(&watching) == so_far + calls);
+    let so_far = so_far + calls;
+    let both = [Check::new("hourly", "k"), Check::new("other", "k")];
+    let calls = borrow(|| tasks.block_on(limiter.check_all(&both)).unwrap());
+    wait_until("idle tasks give back what was borrowed for several items", || {
+        used(&watching) == so_far + calls
+    });
+    let so_far = so_far + calls;
     let more = borrow(ask);
     limiter.close();
-    wait_until("a limiter for tasks that closes gives back", || used(&watching) == so_far + calls + more);
+    wait_until("a limiter for tasks that closes gives back", || used(&watching) == so_far + more);
 }

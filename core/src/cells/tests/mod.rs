@@ -51,7 +51,7 @@ fn plan<'a>(catalog: &'a Catalog, rules: &[&'a str], cost: u64) -> Plan<'a> {
 /// Of the first of which there is one for each cost.
 fn plans(catalog: &Catalog) -> Vec<Plan<'_>> {
     let alone = (1..=COSTS).map(|cost| plan(catalog, &["r"], cost));
-    let together = [&["r", "q"][..], &["q", "r"], &["s", "r", "q"], &["s", "q"]];
+    let together = [&["r", "q"][..], &["q", "r"], &["s", "r", "q"], &["s", "q"], &["r", "r"]];
     alone
         .chain(together.iter().zip((1..=2).cycle()).map(|(rules, cost)| plan(catalog, rules, cost)))
         .collect()
