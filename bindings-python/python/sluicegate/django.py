@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -95,7 +96,11 @@ def _limited(route: Route, most: float, view: _View) -> _View:
         async def coroutine(request: HttpRequest, *arguments: Any, **named: Any) -> HttpResponseBase:
             begun = _Request(route, most, request)
             # Blocks where the limiter is asked: not on the thread of the loop.
-            answer = await sync_to_async(begun.decide, thread_sensitive=False)()
+            try:
+                answer = await sync_to_async(begun.decide, thread_sensitive=False)()
+            except asyncio.CancelledError as error:
+                begun.abandoned(error)
+                raise
             if answer is not None:
                 return answer
             try:
@@ -133,6 +138,7 @@ class _Request:
         self._told = told_of(request)
         self._verdict = Verdict()
         self._flight: InFlight | None = None
+        self._abandoned: BaseException | None = None
 
     def decide(self) -> HttpResponseBase | None:
         """The answer to a request that is denied."""
@@ -141,6 +147,8 @@ class _Request:
             return refused(self._request, verdict.denial)
         self._request.rate_limit = verdict.decision
         self._flight = None if verdict.held is None else InFlight(verdict.held, self._most)
+        if self._abandoned is not None:
+            self.failed(self._abandoned)
         return None
 
     def answered(self, response: HttpResponseBase) -> HttpResponseBase:
@@ -149,6 +157,11 @@ class _Request:
             is_kept = self._route.hooks.is_kept(response, response.status_code)
             end_with(response, functools.partial(self._flight.end, is_kept=is_kept))
         return response
+
+    def abandoned(self, error: BaseException) -> None:
+        """The client has hung up while a thread decides, which may go on."""
+        self._abandoned = error
+        self.failed(error)
 
     def failed(self, error: BaseException) -> None:
         status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
