@@ -88,6 +88,10 @@ def django(serve: Any, url: str, prefix: str, work: Work, *, with_middleware: bo
         limit = (lambda view: view) if with_middleware else RouteLimits(limiter)("places")
         views = {"stream": stream, "loop": stream_of_a_loop, "waits": waits, "late": late}
         urls = [path(f"jobs/{name}", limit(view)) for name, view in views.items()]
+        if not with_middleware:
+            # The client is gone before it is decided, though the place is taken.
+            slowly = RouteLimits(limiter)("places", on_decision=lambda *_: time.sleep(0.3))
+            urls.append(path("jobs/decided", slowly(waits)))
         stated: dict[str, Any] = {"ROOT_URLCONF": type("urls", (), {"urlpatterns": urls})}
         if with_middleware:
             stated |= {"MIDDLEWARE": ["sluicegate.django.SluicegateMiddleware"], "SLUICEGATE": {"limiter": limiter}}
@@ -170,7 +174,7 @@ SITES: dict[str, tuple[Callable[..., Any], list[str]]] = {
     "Flask, middleware": (partial(flask, with_middleware=True), ["stream"]),
     "Django": (partial(django, of_wsgi), ["stream", "late"]),
     "Django, middleware": (partial(django, of_wsgi, with_middleware=True), ["stream", "late"]),
-    "Django, ASGI, uvicorn": (partial(django, partial(of_asgi, serve_uvicorn)), ["loop", "waits", "late"]),
+    "Django, ASGI, uvicorn": (partial(django, partial(of_asgi, serve_uvicorn)), ["loop", "waits", "late", "decided"]),
     "Django, ASGI, Hypercorn": (partial(django, partial(of_asgi, serve_hypercorn)), ["loop", "waits", "late"]),
     "Django, ASGI, middleware": (
         partial(django, partial(of_asgi, serve_uvicorn), with_middleware=True),
