@@ -37,6 +37,8 @@ class Calls {
   #pending = new Map();
   #lastToken = OPENED;
   #timer;
+  /** Whether checks may be answered at once by what a server lent or said before, as of the last call that was sent. */
+  usesCells = false;
 
   /** Waits until the limiter is connected. */
   connected(native) {
@@ -120,6 +122,8 @@ class Calls {
     const calls = this.#queue;
     this.#queue = [];
     for (let first = 0; first < calls.length; ) first = this.#submit(calls, first);
+    // A rule that is leased may have come, or gone.
+    this.usesCells = this.#native?.usesCells ?? this.usesCells;
     if (this.#native?.hasSocket) this.#sent();
   }
 
@@ -263,7 +267,7 @@ class Caller {
 
   /** Makes a call without options for which no object is needed; `undefined` where one is, or the arguments are wrong. */
   #plainAtOnce(op, rule, key) {
-    if (!this.#isLocal || typeof rule !== 'string') return undefined;
+    if (!(this.#isLocal || this.#calls.usesCells) || typeof rule !== 'string') return undefined;
     const place = this.#knownPlaceOf(rule);
     return place !== undefined && this.#mailbox.putPlain(op, place, key) ? this.#answerAtOnce() : undefined;
   }
@@ -312,7 +316,9 @@ class Caller {
   /** Makes a call whose answer takes no more rows than it has itself. */
   make(call) {
     if (call.items !== undefined) this.#calls.reserve(this.#native, call.rows);
-    return this.#isLocal ? this.#atOnce(call) : this.#calls.send(this.#native, call);
+    if (this.#isLocal) return this.#atOnce(call);
+    const answer = this.#calls.usesCells && call.op === OP.CHECK ? this.#byCell(call) : undefined;
+    return answer ?? this.#calls.send(this.#native, call);
   }
 
   /** Makes a call whose answer may take more rows than it has itself. */
@@ -380,14 +386,19 @@ class Caller {
   /** What needs no I/O crosses to no other thread. */
   #atOnce(call) {
     const words = this.#mailbox.putCall(0, call);
-    const isPlain = call.op < OP.RESET && call.resource === undefined && call.requestId === undefined &&
-      this.#mailbox.putKey(words);
+    const isPlain = call.op < OP.RESET && isAlone(call) && this.#mailbox.putKey(words);
     return isPlain ? this.#answerAtOnce() : this.#answer(this.#native.atOnce(words));
   }
 
-  /** Answers the call in the first row, which has its key in the mailbox. */
+  /** Answers a check by what a server lent or said before; `undefined` where it has to be asked. */
+  #byCell(call) {
+    return isAlone(call) && this.#mailbox.putKey(this.#mailbox.putCall(0, call)) ? this.#answerAtOnce() : undefined;
+  }
+
+  /** Answers the call in the first row, which has its key in the mailbox; `undefined` where a server has to be asked. */
   #answerAtOnce() {
-    return this.#answer(this.#singleAtOnce());
+    const refusal = this.#singleAtOnce();
+    return refusal === true ? undefined : this.#answer(refusal);
   }
 
   #answer(failure) {
@@ -399,6 +410,11 @@ class Caller {
     void decision.parts;
     return Promise.resolve(decision);
   }
+}
+
+/** Whether a call about one key has no resource, nor an id. */
+function isAlone(call) {
+  return call.resource === undefined && call.requestId === undefined;
 }
 
 module.exports = { Caller };

@@ -6,19 +6,22 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{null, null_mut};
 
-use napi::bindgen_prelude::{FromNapiValue, ToNapiValue};
+use napi::bindgen_prelude::{Either, FromNapiValue, ToNapiValue};
 use napi::{Env, Error, JsError, Result, Status, check_status, sys};
 
 use crate::failure::Failure;
 
-/// Returns `undefined` where there is no failure.
-pub(crate) type Function<'env> = napi::bindgen_prelude::Function<'env, (), Option<Failure>>;
+/// What a call came to where it was not simply carried out: it failed, or `true`: it was not carried out.
+pub(crate) type Refusal = Either<Failure, bool>;
+
+/// Returns `undefined` where the call was carried out.
+pub(crate) type Function<'env> = napi::bindgen_prelude::Function<'env, (), Option<Refusal>>;
 
 /// The function; it owns the closure.
 #[allow(unsafe_code)]
 pub(crate) fn function<'env, F>(env: &'env Env, closure: F) -> Result<Function<'env>>
 where
-    F: Fn() -> Result<Option<Failure>> + 'static,
+    F: Fn() -> Result<Option<Refusal>> + 'static,
 {
     let mut function = null_mut();
     let closure = Box::into_raw(Box::new(closure)).cast();
@@ -38,7 +41,7 @@ where
 #[allow(unsafe_code)]
 unsafe extern "C" fn call<F>(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value
 where
-    F: Fn() -> Result<Option<Failure>>,
+    F: Fn() -> Result<Option<Refusal>>,
 {
     // SAFETY: Node-API calls this with what `function` gave it.
     let answer = || match unsafe { closure::<F>(env, info) }.and_then(|closure| closure()) {
@@ -66,10 +69,10 @@ unsafe fn closure<'call, F>(env: sys::napi_env, info: sys::napi_callback_info) -
 /// Returns a failure to JavaScript, or throws an error.
 #[cold]
 #[allow(unsafe_code)]
-fn deliver(env: sys::napi_env, result: Result<Option<Failure>>) -> sys::napi_value {
+fn deliver(env: sys::napi_env, result: Result<Option<Refusal>>) -> sys::napi_value {
     // SAFETY: this is the thread of the environment; JavaScript finds the exception when `call` returns.
     unsafe {
-        result.and_then(|failure| Option::to_napi_value(env, failure)).unwrap_or_else(|error| {
+        result.and_then(|refusal| Option::to_napi_value(env, refusal)).unwrap_or_else(|error| {
             JsError::from(error).throw_into(env);
             null_mut()
         })

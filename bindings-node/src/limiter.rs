@@ -97,6 +97,12 @@ impl NativeLimiter {
         self.shared.bridge.at_once(&OwnedCall::Ping(None)).is_some()
     }
 
+    /// Whether checks may be decided at once by what a server lent or said before.
+    #[napi(getter, catch_unwind)]
+    pub fn uses_cells(&self) -> bool {
+        self.shared.bridge.uses_cells()
+    }
+
     /// Takes a larger mailbox.
     #[napi(catch_unwind)]
     pub fn use_mailbox(&self, mailbox: Float64Array) {
@@ -170,8 +176,8 @@ impl NativeLimiter {
         Ok(self.limiter()?.rules_status().into())
     }
 
-    /// The shortest way to the in-memory engine; see `memory`.
-    #[napi(catch_unwind, ts_return_type = "() => Failure | undefined")]
+    /// The shortest way to the in-memory engine and to what a server lent; see `memory`.
+    #[napi(catch_unwind, ts_return_type = "() => Failure | true | undefined")]
     pub fn single_at_once<'env>(&self, env: &'env Env, key: Uint8Array) -> Result<Function<'env>> {
         memory::function(env, Rc::clone(&self.shared), key)
     }

@@ -1,11 +1,11 @@
-//! The shortest way to the in-memory engine: a check there takes less time than Node-API needs to
-//! pass a string and to find the object that a method belongs to. So the key passes through memory that both
+//! The shortest way to the in-memory engine, and to what a server lent or said before: a check there takes less time than Node-API
+//! needs to pass a string and to find the object that a method belongs to. So the key passes through memory that both
 //! sides see, and the function is one of its own.
 
 use std::rc::Rc;
 use std::str::from_utf8_unchecked;
 
-use napi::bindgen_prelude::Uint8Array;
+use napi::bindgen_prelude::{Either, Uint8Array};
 use napi::{Env, Result};
 use sluicegate::bridge::RawDecision;
 use sluicegate::{Check, CheckOptions};
@@ -18,18 +18,19 @@ use crate::mailbox::CallRow;
 use crate::shared::{Shared, foreign};
 
 /// A function that answers the check, peek or refund in the first row of the mailbox, which names no
-/// resource. The row's key is at the beginning of `key`, in ASCII.
+/// resource, unless a server has to be asked. The row's key is at the beginning of `key`, in ASCII.
 pub(crate) fn function<'env>(env: &'env Env, shared: Rc<Shared>, key: Uint8Array) -> Result<Function<'env>> {
     function::function(env, move || match answer(&shared, &key) {
-        Some(Ok(())) => Ok(None),
-        Some(Err(error)) => Ok(Some(Failure::from(&error))),
+        Some(Some(Ok(()))) => Ok(None),
+        Some(Some(Err(error))) => Ok(Some(Either::A(Failure::from(&error)))),
+        Some(None) => Ok(Some(Either::B(true))),
         None => Err(foreign()),
     })
 }
 
-/// `None` when the row is not one that `lib/mailbox.js` writes.
+/// `None` when the row is not one that `lib/mailbox.js` writes, `Some(None)` when a server has to be asked.
 #[inline]
-fn answer(shared: &Shared, key: &[u8]) -> Option<sluicegate::Result<()>> {
+fn answer(shared: &Shared, key: &[u8]) -> Option<Option<sluicegate::Result<()>>> {
     let mut mailbox = shared.mailbox.borrow_mut();
     let row = mailbox.call(0)?;
     let kind = single(row.op())?;
@@ -38,7 +39,7 @@ fn answer(shared: &Shared, key: &[u8]) -> Option<sluicegate::Result<()>> {
     let check = Check::new(names.get(number)?, key).with(options(&row));
     // JavaScript reads the answer as soon as this returns: no token says whose it is.
     let put = |raw: RawDecision<'_>| mailbox.answer(0, &answer_row(0, number, &raw));
-    shared.bridge.single_at_once(kind, &check, put)
+    Some(shared.bridge.single_at_once(kind, &check, put))
 }
 
 /// The options of a call; one that has none is spared the work on each.

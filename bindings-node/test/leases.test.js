@@ -45,3 +45,23 @@ test('an idle process gives back what it borrowed for several items', { timeout:
   await limiter.close();
   await watching.close();
 });
+
+test('a check with borrowed units is answered before the loop turns', { timeout: 60_000 }, async () => {
+  const { url, prefix } = redis();
+  const limiter = await RateLimiter.connect(url, { rules: RULES.slice(0, 1), prefix });
+  const borrowed = async (options) => {
+    for (;;) {
+      let answer;
+      const pending = limiter.check('user', 'k', options).then((decision) => (answer = decision));
+      // Promises that are kept are seen to, and nothing else.
+      await Promise.resolve().then(() => {});
+      if (answer !== undefined) return answer;
+      assert.equal((await pending).source, 'server');
+    }
+  };
+  assert.deepEqual([(await borrowed()).source, (await borrowed({ cost: 2 })).source], ['lease', 'lease']);
+  // What no cell knows, the server decides.
+  assert.equal((await limiter.check('user', 'k', { requestId: 'once' })).source, 'server');
+  assert.equal((await limiter.peek('user', 'k')).source, 'server');
+  await limiter.close();
+});

@@ -88,6 +88,11 @@ impl Bridge {
         self.runner.limiter()
     }
 
+    /// Whether checks may be decided at once by what a server lent or said before.
+    pub fn uses_cells(&self) -> bool {
+        self.limiter().is_some_and(AsyncRateLimiter::uses_cells)
+    }
+
     /// Decides a single item in memory, or by what a server lent or said before, and returns what `make` builds of the raw decision;
     /// `None` where a server has to be asked, which takes I/O,
     /// and before the limiter is open.

@@ -31,6 +31,14 @@ impl AsyncRateLimiter {
         }
     }
 
+    /// Whether checks may be decided by what a server lent or said before.
+    pub(crate) fn uses_cells(&self) -> bool {
+        match self.limiter.calls() {
+            Calls::Memory(_) => false,
+            Calls::Server(calls) => calls.uses_cells(&self.limiter.catalog(), Op::Check),
+        }
+    }
+
     /// Decides a single check in memory, or by what a server lent or said before, and returns what `make` builds of the raw decision;
     /// `None` where a server has to be asked, which takes I/O.
     #[inline]
