@@ -211,6 +211,7 @@ ALONE = {
     **each("rust", "Metrics", "record", "what the crate metrics takes"),
     **each("python", "package", "RoundTripExporter", "what OpenTelemetry takes"),
     **each("node", "package", "RoundTripProducer", "what OpenTelemetry takes"),
+    **each("node", "package", "TestRateLimiter TestRateLimiterOptions", "for the runners of tests that Node has"),
     **each("node", "package", "register_metrics", "what prom-client takes"),
     **each("python", "package", "AsyncSluicegateStorage SluicegateStorage", "what the package limits takes, which only Python has"),
     **each("node", "package", "FastifyRouteLimits FastifyRouteOptions route_limits", "what its frameworks take at their routes"),

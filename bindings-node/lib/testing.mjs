@@ -1,0 +1,4 @@
+import testing from './testing.js';
+
+export const { TestRateLimiter } = testing;
+export * from './testing.js';
