@@ -10,7 +10,7 @@ use super::rest::Rest;
 use super::shared::Shared;
 use super::waiting::Ask;
 use crate::decision::Decision;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::plan::{Charge, End, Form, Op, Plan};
 use crate::request::{Check, CheckOptions};
 use crate::reservation::Reservation;
@@ -88,6 +88,11 @@ impl<D: Driver> Ask<Reservation> for ReservationAttempt<'_, D> {
         }
         let asked = awaited!(limiter, hold(&limiter.catalog(), checks, form))?;
         Ok(limiter.shared.believed(asked))
+    }
+
+    /// Not where something may be reserved of which nobody learns: that would keep the next attempt from its room.
+    fn may_go_on(&self, error: &Error) -> bool {
+        error.is_undecided() && !error.is_maybe_done()
     }
 }
 
