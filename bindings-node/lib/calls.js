@@ -12,6 +12,9 @@ const { connectOptions } = require('./options.js');
 /** Rows of a new mailbox. A batch that is larger crosses in several parts. */
 const ROWS = 256;
 
+/** After so many calls that needed no server, the loop turns. */
+const TURN = 1000;
+
 /** What most fetches bring beside rows. */
 const NOTHING = Object.freeze({ failures: [], held: [], names: [] });
 
@@ -38,7 +41,9 @@ class Calls {
   #lastToken = OPENED;
   #timer;
   /** Whether checks may be answered at once by what a server lent or said before, as of the last call that was sent. */
-  usesCells = false;
+  #usesCells = false;
+  /** Whether a call that is yet to be sent may change what the server has said. */
+  #changes = false;
 
   /** Waits until the limiter is connected. */
   connected(native) {
@@ -50,6 +55,7 @@ class Calls {
   send(native, call) {
     if (this.#queue.length === 0) soon(() => this.#flush());
     this.#queue.push(call);
+    this.#changes ||= call.op !== OP.CHECK && call.op !== OP.PEEK;
     call.token = ++this.#lastToken;
     return this.#expect(native, call.token, call);
   }
@@ -65,6 +71,11 @@ class Calls {
     }
     this.wake({ isOnStack: true });
     return answer;
+  }
+
+  /** Whether a check may be answered at once by what a server lent or said before. */
+  get decide() {
+    return this.#usesCells && !this.#changes;
   }
 
   /** Gives up a call; its promise is rejected with `reason`. */
@@ -123,7 +134,8 @@ class Calls {
     this.#queue = [];
     for (let first = 0; first < calls.length; ) first = this.#submit(calls, first);
     // A rule that is leased may have come, or gone.
-    this.usesCells = this.#native?.usesCells ?? this.usesCells;
+    this.#usesCells = this.#native?.usesCells ?? this.#usesCells;
+    this.#changes = false;
     if (this.#native?.hasSocket) this.#sent();
   }
 
@@ -232,6 +244,8 @@ class Caller {
   #singleAtOnce;
   /** From the name of a rule to its place. */
   #places;
+  /** How many calls were answered at once in a server's place. */
+  #answered = 0;
   /** The rule of the last plain call, and its place: V8 looks up one of several names more slowly than it compares two. */
   #lastRule = '';
   #lastPlace;
@@ -267,7 +281,7 @@ class Caller {
 
   /** Makes a call without options for which no object is needed; `undefined` where one is, or the arguments are wrong. */
   #plainAtOnce(op, rule, key) {
-    if (!(this.#isLocal || this.#calls.usesCells) || typeof rule !== 'string') return undefined;
+    if (!(this.#isLocal || this.#calls.decide) || typeof rule !== 'string') return undefined;
     const place = this.#knownPlaceOf(rule);
     return place !== undefined && this.#mailbox.putPlain(op, place, key) ? this.#answerAtOnce() : undefined;
   }
@@ -317,7 +331,7 @@ class Caller {
   make(call) {
     if (call.items !== undefined) this.#calls.reserve(this.#native, call.rows);
     if (this.#isLocal) return this.#atOnce(call);
-    const answer = this.#calls.usesCells && call.op === OP.CHECK ? this.#byCell(call) : undefined;
+    const answer = this.#calls.decide && call.op === OP.CHECK ? this.#byCell(call) : undefined;
     return answer ?? this.#calls.send(this.#native, call);
   }
 
@@ -398,7 +412,11 @@ class Caller {
   /** Answers the call in the first row, which has its key in the mailbox; `undefined` where a server has to be asked. */
   #answerAtOnce() {
     const refusal = this.#singleAtOnce();
-    return refusal === true ? undefined : this.#answer(refusal);
+    if (refusal === true) return undefined;
+    const answer = this.#answer(refusal);
+    if (this.#isLocal || ++this.#answered % TURN !== 0) return answer;
+    // Who calls again and again keeps nobody else from running.
+    return new Promise((resolve) => soon(() => resolve(answer)));
   }
 
   #answer(failure) {

@@ -65,3 +65,27 @@ test('a check with borrowed units is answered before the loop turns', { timeout:
   assert.equal((await limiter.peek('user', 'k')).source, 'server');
   await limiter.close();
 });
+
+test('a remembered denial comes after the refund that was called before it', { timeout: 60_000 }, async () => {
+  const { url, prefix } = redis();
+  const rules = [{ rule_id: 'api', rate: '1/day' }];
+  const limiter = await RateLimiter.connect(url, { rules, prefix, rememberDenialsMs: 60_000 });
+  const source = async () => (await limiter.check('api', 'k')).source;
+  assert.deepEqual([await source(), await source(), await source()], ['server', 'server', 'cache']);
+  const [, { allowed }] = await Promise.all([limiter.refund('api', 'k'), limiter.check('api', 'k')]);
+  assert.ok(allowed);
+  await limiter.close();
+});
+
+test('who is denied again and again keeps nobody from running', { timeout: 60_000 }, async () => {
+  const { url, prefix } = redis();
+  const limiter = await RateLimiter.connect(url, { rules: [{ rule_id: 'api', rate: '1/day' }], prefix, rememberDenialsMs: 60_000 });
+  let turns = 0;
+  const turn = () => {
+    turns += 1;
+    if (turns < 3) setImmediate(turn);
+  };
+  setImmediate(turn);
+  while (turns < 3) await limiter.check('api', 'k');
+  await limiter.close();
+});
