@@ -39,7 +39,7 @@ if now < 0 then
 end
 -- One allotment in a call of several items: what `decide.lua` says of it, and a function that carries it out once it is
 -- known what the others say. Of a call for which the region in charge of another one has yet to be asked (IS_OPEN), it
--- takes note only where units are lacking: the call comes again.
+-- takes note only where units are lacking: the call is sent again.
 local function allotment(key, arg)
 local cost, demand, there, age, useful, span, trip, pace = unpack_numbers('<dddddddd', arg, 25)
 -- An allotment: what the region in charge of a key has lent to this one, and what it last said of the key.

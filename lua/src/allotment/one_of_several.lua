@@ -1,6 +1,6 @@
 -- One allotment in a call of several items: what `decide.lua` says of it, and a function that carries it out once it is
 -- known what the others say. Of a call for which the region in charge of another one has yet to be asked (IS_OPEN), it
--- takes note only where units are lacking: the call comes again.
+-- takes note only where units are lacking: the call is sent again.
 local function allotment(key, arg)
   --LOAD
   return verdict, function(is_refused, is_open)
