@@ -53,11 +53,10 @@ DOCUMENTED = step("documentation", "env", "RUSTDOCFLAGS=-D warnings", "cargo", "
 RUN = [
     FORM,
     PROGRAMS,
-    # Under valgrind, code that is not optimised is too slow for its own timeouts.
-    package("c-archive"),
-    package("debian", ("package c-archive",)),
     packed("wheel"),
     packed("npm"),
+    packed("c-archive"),
+    packed("debian"),
     packed("crates"),
     COMPILED,
     LINTS,
@@ -70,7 +69,7 @@ RUN = [
     suite("Python vectors", of_runner, "bindings-python/tests/run", "vectors", after=("programs", "package wheel")),
     suite("Python", of_runner, "bindings-python/tests/run", "rest", after=("programs", "package wheel"), most=1800),
     suite("Node", of_runner, "bindings-node/test/run", after=("programs", "package npm"), most=1800),
-    suite("C", of_runner, "bindings-c/tests/run", after=("programs", "package c-archive"), most=1800),
+    suite("C", of_runner, *OF_TESTS, "bindings-c/tests/run", after=("programs", "package c-archive"), most=1800),
     suite("fleet", of_unittest, "tests/fleet/run", after=("programs", "package wheel", "package npm", "package c-archive")),
     suite("chaos", of_unittest, "tests/chaos/run", after=("programs", "package wheel", "package npm", "package c-archive")),
     suite("frameworks", of_unittest, "tests/differential/run", after=("programs", "package wheel", "package npm")),
