@@ -10,7 +10,7 @@
  */
 
 const { KNOWN, callOptions, number } = require('./arguments.js');
-const { Caller } = require('./calls.js');
+const { Caller } = require('./caller.js');
 const { endingCall } = require('./ending.js');
 const { Call, OP } = require('./mailbox.js');
 const { matchesOf, requestCall } = require('./request.js');
