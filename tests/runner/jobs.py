@@ -12,8 +12,8 @@ from pathlib import Path
 
 # How many jobs of a lane run at once. Builds of one profile wait for each other's lock anyway.
 LANES = {"debug": 1, "release": 1, "packages": 1, "tests": 3}
-# Builds give way to tests, some of which look at the clock.
-NICE = {"debug": 10, "release": 10, "packages": 0, "tests": 0}
+# Builds give way to tests, some of which look at the clock; not by far, as suites wait for what is built.
+NICE = {"debug": 3, "release": 5, "packages": 0, "tests": 0}
 # What is to end has so many seconds for it.
 GRACE = 5
 
