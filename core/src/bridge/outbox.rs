@@ -12,13 +12,13 @@ const MOST: usize = 1000;
 
 pub(super) struct Outbox {
     write: fn(&LogLine),
-    state: Mutex<State>,
+    state: Mutex<PendingLines>,
     /// Signalled when the writer ends.
     ended: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct PendingLines {
     messages: VecDeque<LogLine>,
     has_writer: bool,
     is_closed: bool,
@@ -75,7 +75,7 @@ impl Outbox {
         let _ = self.ended.wait_timeout_while(state, timeout, |state| state.has_writer);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PendingLines> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -16,12 +16,12 @@ type Name = (Instant, u64);
 /// The sleeps of one limiter, in the order of their ends.
 #[derive(Clone)]
 pub(super) struct Timers {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<Sleeps>>,
     host: Arc<LoopHost>,
 }
 
 #[derive(Default)]
-struct State {
+struct Sleeps {
     wakers: BTreeMap<Name, Waker>,
     last: u64,
     repeats: Vec<Repeat>,

@@ -1,13 +1,15 @@
 //! Calls about rules with reservations, blocks or limits of single keys: their states and what is beside them, taken
 //! out of their shards, worked on as a whole, and put back.
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 
-use super::engine::{CALLS_PER_SWEEP, Engine};
-use super::places::Place;
-use super::shard::Shard;
+use super::engine::Engine;
+use super::locked::LockedPlaces;
 use crate::algorithm::Micros;
-use crate::plan::{Charge, LoadedStates, Plan, RequestRecord, SmallList};
+use crate::catalog::LimitNumber;
+use crate::plan::{LoadedStates, Plan, RequestRecord};
 
 /// What becomes of what was taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,73 +49,92 @@ impl Engine {
         clock: &dyn Fn() -> Micros,
         work: &mut dyn FnMut(&mut LoadedStates<'_>),
     ) {
-        let names: SmallList<_> = plan.charges.iter().map(|charge| charge.local_name()).collect();
-        let holders: SmallList<_> = plan.holders.iter().map(|holder| holder.local_name()).collect();
-        let recorded_keys: SmallList<_> =
-            plan.recorded_keys.iter().map(|recorded_key| recorded_key.local_name()).collect();
-        let states =
-            plan.charges.iter().zip(&names).map(|(charge, name)| self.places.of(charge.limit.number, name));
-        let holdings =
-            plan.holders.iter().zip(&holders).map(|(holder, name)| self.places.of(holder.number, name));
-        let key_records = plan
-            .recorded_keys
-            .iter()
-            .zip(&recorded_keys)
-            .map(|(recorded_key, name)| self.places.of(recorded_key.key_records.number, name));
-        let record = plan.request.as_deref().map(RequestRecord::local_name);
-        let record = record.iter().map(|(number, name)| self.places.of(*number, name));
-        let places: SmallVec<[_; 2]> = states.chain(holdings).chain(key_records).chain(record).collect();
-        let mut shards: SmallVec<[_; 2]> = places.iter().map(|place| self.shard_of(place)).collect();
-        let shard_of = shards.clone();
-        shards.sort_unstable();
-        shards.dedup();
-        let mut locked: SmallVec<[_; 2]> = shards.iter().map(|&shard| self.shards[shard].lock()).collect();
-        let keeps =
-            |index| plan.charges.get(index).is_none_or(|charge: &Charge<'_>| charge.policy.keeps_state());
-        let mut with = |index: usize, job: &mut dyn FnMut(&mut Shard, &Place<'_>)| {
-            if keeps(index)
-                && let Ok(lock) = shards.binary_search(&shard_of[index])
-            {
-                job(&mut locked[lock], &places[index]);
-            }
-        };
+        let names = names(plan);
+        let places: SmallVec<[_; 2]> =
+            names.iter().map(|(number, name)| self.places.of(*number, name)).collect();
+        let mut locked = self.lock(&places);
         let mut loaded = LoadedStates::new(plan, clock());
-        if plan.request.is_some() {
-            let last = places.len() - 1;
-            with(last, &mut |shard, place| loaded.open(last, shard.copy(place)));
-        }
-        // What has ended since the first answer is yet to be charged.
-        let access = if loaded.answered().is_some() { Access::Look } else { access };
-        let before = names.len() + holders.len();
-        let healed_answer = loaded.is_answer_healed.then(|| places.len() - 1);
-        let is_changed = |index: usize| match access {
-            Access::Look => healed_answer == Some(index),
-            Access::Change => true,
-            Access::ChangeKeyRecords => index >= before,
-        };
-        for index in 0..places.len() {
-            with(index, &mut |shard, place| {
-                loaded.open(index, if is_changed(index) { shard.take(place) } else { shard.copy(place) });
-            });
-        }
+        let changed = open(&mut loaded, access, &mut locked);
         let now = loaded.now;
         work(&mut loaded);
-        for (index, kept) in loaded.close().into_iter().enumerate().filter(|(index, _)| is_changed(*index)) {
-            let mut kept = kept;
-            with(index, &mut |shard, place| match kept.take() {
+        self.put_back(loaded, &changed, &mut locked);
+        let is_time_to_sweep = locked.count_calls();
+        drop(locked);
+        if is_time_to_sweep {
+            self.sweep(now);
+        }
+    }
+
+    /// Keeps the states that a call may have changed as it leaves them.
+    fn put_back(&self, loaded: LoadedStates<'_>, changed: &Changed, locked: &mut LockedPlaces<'_>) {
+        let (plan, now) = (loaded.plan, loaded.now);
+        for (index, kept) in loaded.close().into_iter().enumerate() {
+            if !changed.has(index) || !is_kept(plan, index) {
+                continue;
+            }
+            locked.with(index, |shard, place| match kept {
                 Some((state, expires_at)) => shard.put(place, state, (now, expires_at), &self.room),
                 None => shard.remove(place),
             });
         }
-        // Each place counts as a call, so that what calls leave behind is swept as fast as they come.
-        let count = places.len() as u32;
-        let calls = locked.first_mut().map_or(0, |shard| {
-            shard.calls = shard.calls.wrapping_add(count);
-            shard.calls
-        });
-        drop(locked);
-        if calls % CALLS_PER_SWEEP < count {
-            self.sweep(now);
+    }
+}
+
+/// The numbers and names of all that a plan touches, in the order of its charges, holders and recorded keys, with what is
+/// kept for its request at the end.
+fn names<'a>(plan: &'a Plan<'_>) -> SmallVec<[(LimitNumber, Cow<'a, str>); 2]> {
+    let states = plan.charges.iter().map(|charge| (charge.limit.number, charge.local_name()));
+    let holdings = plan.holders.iter().map(|holder| (holder.number, holder.local_name()));
+    let key_records = plan.recorded_keys.iter().map(|key| (key.key_records.number, key.local_name()));
+    let record = plan.request.as_deref().map(RequestRecord::local_name);
+    let record = record.map(|(number, name)| (number, Cow::Owned(name)));
+    states.chain(holdings).chain(key_records).chain(record).collect()
+}
+
+/// Whether anything is kept at this place of a plan.
+fn is_kept(plan: &Plan<'_>, index: usize) -> bool {
+    plan.charges.get(index).is_none_or(|charge| charge.policy.keeps_state())
+}
+
+/// Which places of a plan are put back.
+struct Changed {
+    access: Access,
+    /// The first place that is of no state and of nothing that is held.
+    key_records: usize,
+    /// The place of an answer that was kept for too long.
+    healed_answer: Option<usize>,
+}
+
+impl Changed {
+    fn has(&self, index: usize) -> bool {
+        match self.access {
+            Access::Look => self.healed_answer == Some(index),
+            Access::Change => true,
+            Access::ChangeKeyRecords => index >= self.key_records,
         }
     }
+}
+
+/// Loads what is kept for a plan: out of the shards, as far as it is going to be put back.
+fn open(loaded: &mut LoadedStates<'_>, access: Access, locked: &mut LockedPlaces<'_>) -> Changed {
+    let plan = loaded.plan;
+    let last = locked.len().saturating_sub(1);
+    if plan.request.is_some() {
+        loaded.open(last, locked.with(last, |shard, place| shard.copy(place)).flatten());
+    }
+    let changed = Changed {
+        // What has ended since the first answer is yet to be charged.
+        access: if loaded.answered().is_some() { Access::Look } else { access },
+        key_records: plan.charges.len() + plan.holders.len(),
+        healed_answer: loaded.is_answer_healed.then_some(last),
+    };
+    for index in (0..locked.len()).filter(|&index| is_kept(plan, index)) {
+        let state = if changed.has(index) {
+            locked.with(index, |shard, place| shard.take(place))
+        } else {
+            locked.with(index, |shard, place| shard.copy(place))
+        };
+        loaded.open(index, state.flatten());
+    }
+    changed
 }

@@ -7,6 +7,7 @@
 mod engine;
 mod loaded_states;
 mod lock;
+mod locked;
 mod nearest;
 mod places;
 mod room;
@@ -23,7 +24,6 @@ pub(crate) use engine::Engine;
 use loaded_states::Access;
 pub(crate) use lock::Lock;
 pub(crate) use places::{Place, Places};
-use shard::Shard;
 pub(crate) use shard::Task;
 pub(crate) use single_limit::SingleLimitKey;
 
@@ -58,8 +58,7 @@ impl Engine {
         outcome
     }
 
-    /// Decides several limits with all their shards locked, in the order of the shards so that two
-    /// calls never wait for each other. The time is read behind the locks, as in [`one`](Self::one).
+    /// Decides several limits with all their shards locked. The time is read behind the locks, as in [`one`](Self::one).
     #[inline]
     fn several(
         &self,
@@ -74,31 +73,22 @@ impl Engine {
             .zip(&names)
             .map(|(charge, name)| self.places.of(charge.limit.number, name))
             .collect();
-        let mut numbers: SmallVec<[_; 2]> = places.iter().map(|place| self.shard_of(place)).collect();
-        let shard_of = numbers.clone();
-        numbers.sort_unstable();
-        numbers.dedup();
-        let mut locked: SmallVec<[_; 2]> = numbers.iter().map(|&number| self.shards[number].lock()).collect();
+        let mut locked = self.lock(&places);
         let now = clock();
-        let mut with = |index: usize, job: &mut dyn FnMut(&mut Shard, &Place<'_>, &Task<'_>)| {
-            let task = task(&charges[index], op, now);
-            if let Ok(lock) = numbers.binary_search(&shard_of[index]) {
-                job(&mut locked[lock], &places[index], &task);
-            }
-        };
+        let tasks: SmallList<_> = charges.iter().map(|charge| task(charge, op, now)).collect();
         let mut fits = SmallList::with_capacity(charges.len());
-        let indices: SmallList<_> = (0..charges.len()).collect();
-        for &index in &indices {
-            with(index, &mut |shard, place, task| fits.push(shard.fits(place, task)));
+        for (index, task) in tasks.iter().enumerate() {
+            fits.extend(locked.with(index, |shard, place| shard.fits(place, task)));
         }
         if op == Op::Charge && fits.contains(&false) {
             return smallvec![Outcome::NONE; charges.len()];
         }
+        let indices: SmallList<_> = (0..charges.len()).collect();
         let mut outcomes = SmallList::with_capacity(charges.len());
-        for (index, permitted) in plan.permitted(&indices, &fits).into_iter().enumerate() {
-            with(index, &mut |shard, place, task| {
-                outcomes.push(shard.decide(place, task, permitted, &self.room))
-            });
+        for ((index, permitted), task) in plan.permitted(&indices, &fits).into_iter().enumerate().zip(&tasks)
+        {
+            let decided = locked.with(index, |shard, place| shard.decide(place, task, permitted, &self.room));
+            outcomes.extend(decided);
         }
         drop(locked);
         self.sweep(now);

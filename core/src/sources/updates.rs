@@ -32,11 +32,11 @@ pub struct Updates {
     book: Mutex<Book>,
     /// Reading the status waits for it: it is held for a moment, or until the copy is written, since
     /// rules that the status lists are in the copy. Taken after the book, if both are.
-    state: Mutex<State>,
+    state: Mutex<SourceStatus>,
 }
 
 #[derive(Debug)]
-struct State {
+struct SourceStatus {
     loaded_at: SystemTime,
     updates: u64,
     refusals: u64,
@@ -54,7 +54,7 @@ impl Updates {
         catalog: Arc<Catalog>,
         started: Option<mpsc::Sender<Result<()>>>,
     ) -> Self {
-        let state = State {
+        let state = SourceStatus {
             loaded_at: SystemTime::now(),
             updates: 0,
             refusals: 0,
@@ -151,7 +151,7 @@ impl Updates {
     }
 
     /// Puts rules in force, and returns why the copy of them cannot be written.
-    fn publish(&self, state: &mut State, catalog: Catalog, book: &Book) -> Option<String> {
+    fn publish(&self, state: &mut SourceStatus, catalog: Catalog, book: &Book) -> Option<String> {
         // The first rules are no change.
         if state.updates > 0 {
             let (count, version) = (catalog.rules().iter().count(), catalog.rules().version());
@@ -246,7 +246,7 @@ impl Updates {
     }
 }
 
-impl State {
+impl SourceStatus {
     /// Wakes the constructor that waits for the first report; later reports have no receiver.
     fn first(&mut self, outcome: Result<()>) {
         if let Some(started) = self.started.take() {
