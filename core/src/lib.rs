@@ -86,6 +86,7 @@ mod text;
 mod time;
 #[cfg(feature = "tower")]
 pub mod tower;
+mod tracking;
 
 pub use self::http::HeaderStyle;
 pub use decision::{Decision, Source};

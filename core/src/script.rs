@@ -1,7 +1,11 @@
 //! A script with its digest, and one call of it: what the drivers send.
 
+use std::sync::Arc;
+
 use once_cell::race::OnceBox;
 use smallvec::SmallVec;
+
+use crate::tracking::Registration;
 
 /// An argument of a script. That of a call about one limit needs no memory of its own.
 pub(crate) type Argument = SmallVec<[u8; 64]>;
@@ -56,9 +60,19 @@ pub(crate) struct ScriptCall {
     pub(crate) script: &'static Script,
     pub(crate) keys: SmallVec<[String; 1]>,
     pub(crate) args: SmallVec<[Argument; 1]>,
+    /// Where the server is to watch the keys from now on.
+    pub(crate) registration: Option<Arc<Registration>>,
 }
 
 impl ScriptCall {
+    pub(crate) fn new(
+        script: &'static Script,
+        keys: SmallVec<[String; 1]>,
+        args: SmallVec<[Argument; 1]>,
+    ) -> Self {
+        Self { script, keys, args, registration: None }
+    }
+
     /// The same call, whose answer is stored in a record of this name, after this head, for so many milliseconds.
     pub(crate) fn recorded(mut self, name: String, head: Argument, keep: u64) -> Self {
         self.keys.push(name);

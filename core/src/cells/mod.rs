@@ -13,6 +13,7 @@ mod together;
 mod watch;
 
 pub(crate) use borrowed::Asked;
+pub(crate) use denial::Now;
 #[cfg(test)]
 pub(crate) use lease::{Lease, Spending};
 pub(crate) use shard::Returned;

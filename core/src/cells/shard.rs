@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 use hashbrown::HashTable;
 
@@ -119,8 +120,9 @@ impl Shard {
         self.find(place).filter(|entry| Arc::ptr_eq(&entry.rule, rule))
     }
 
-    pub(super) fn keep(&mut self, place: &Place<'_>, rule: &Arc<Rule>, denial: Denial) {
+    pub(super) fn keep(&mut self, place: &Place<'_>, rule: &Arc<Rule>, denial: Denial, now: Instant) {
         match self.of_rule(place, rule) {
+            Some(Entry { denial: Some(kept), .. }) if kept.outlasts(&denial, now) => {}
             Some(entry) if entry.lease.is_some() => entry.denial = Some(denial),
             _ => self.insert(place, rule, (Some(denial), None)),
         }

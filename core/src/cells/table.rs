@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::denial::Now;
 use super::lease::Spending;
 use super::loans::Loans;
 use super::shard::{Held, SHARDS, Shard};
-use crate::algorithm::Micros;
 use crate::catalog::{ReadyLimit, ReadyRule, SHARD_SHIFT};
 use crate::decision::Source;
 use crate::memory::{Lock, Place, Places};
@@ -89,7 +89,7 @@ impl Cells {
         rule: &'a ReadyRule,
         name: &str,
         (cost, amount): (u64, Option<u64>),
-        clock: impl FnOnce() -> Micros,
+        clock: impl FnOnce() -> Now,
     ) -> Option<RawDecision<'a>> {
         let table = self.table();
         let place = table.places.of(rule.limits.first()?.number, name);
@@ -98,7 +98,7 @@ impl Cells {
         if !Arc::ptr_eq(&entry.rule, &rule.rule) {
             return None;
         }
-        entry.denial?.at(clock(), (cost, amount), rule)
+        entry.denial.as_ref()?.at(clock(), (cost, amount), rule)
     }
 
     /// Decides a check by what was borrowed, or denies it by what is remembered. `None`: the server has to be asked.
@@ -109,21 +109,21 @@ impl Cells {
         terms: &LeaseTerms,
         name: &str,
         cost: u64,
-        clock: impl FnOnce() -> Micros,
+        clock: impl FnOnce() -> Now,
     ) -> Option<RawDecision<'a>> {
         let (table, limit) = (self.table(), rule.limits.first()?);
         let place = table.places.of(limit.number, name);
         let mut shard = table.shard(&place).lock();
         let now = clock();
         let Some(entry) = shard.of_rule(&place, &rule.rule) else {
-            shard.insert(&place, &rule.rule, (None, Some(Held::new(now))));
+            shard.insert(&place, &rule.rule, (None, Some(Held::new(now.own))));
             return None;
         };
         let most = limit.policy.most();
-        let held = entry.lease.get_or_insert_with(|| Held::new(now));
-        let spending = held.lease.spend(now, (cost, most), terms);
+        let held = entry.lease.get_or_insert_with(|| Held::new(now.own));
+        let spending = held.lease.spend(now.own, (cost, most), terms);
         if !matches!(spending, Spending::Spent { .. })
-            && let Some(denied) = entry.denial.and_then(|denial| denial.at(now, (cost, None), rule))
+            && let Some(denied) = entry.denial.as_ref().and_then(|denial| denial.at(now, (cost, None), rule))
         {
             return Some(denied);
         }

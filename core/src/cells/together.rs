@@ -3,10 +3,10 @@
 use smallvec::SmallVec;
 use spin::mutex::SpinMutexGuard;
 
+use super::denial::Now;
 use super::lease::Spending;
 use super::shard::{Held, SHARDS, Shard};
 use super::table::{Cells, Table};
-use crate::algorithm::Micros;
 use crate::catalog::ReadyRule;
 use crate::memory::Place;
 use crate::plan::{Item, Plan, RawDecision};
@@ -40,7 +40,7 @@ impl<'a> Locked<'a> {
 
 impl Cells {
     /// Decides a check of several items. `None`: the server has to be asked, and nothing is spent.
-    pub(crate) fn decide<'a>(&self, plan: &'a Plan<'a>, clock: impl FnOnce() -> Micros) -> Option<Parts<'a>> {
+    pub(crate) fn decide<'a>(&self, plan: &'a Plan<'a>, clock: impl FnOnce() -> Now) -> Option<Parts<'a>> {
         if !may_decide(plan) {
             return None;
         }
@@ -94,24 +94,24 @@ impl Shard {
         &mut self,
         place: &Place<'_>,
         (rule, cost, amount): (&'a ReadyRule, u64, Option<u64>),
-        now: Micros,
+        now: Now,
         makes_cells: bool,
     ) -> Said<'a> {
         let Some(entry) = self.of_rule(place, &rule.rule) else {
             if makes_cells {
-                self.insert(place, &rule.rule, (None, Some(Held::new(now))));
+                self.insert(place, &rule.rule, (None, Some(Held::new(now.own))));
             }
             return Said::Nothing;
         };
         if makes_cells && entry.lease.is_none() {
-            entry.lease = Some(Held::new(now));
+            entry.lease = Some(Held::new(now.own));
         }
         let lease = entry.lease.as_mut().filter(|_| amount.is_none()).and_then(|held| {
             let (terms, limit) = (rule.lease.as_ref()?, rule.limits.first()?);
-            let spending = held.lease.look(now, (cost, limit.policy.most()), terms);
+            let spending = held.lease.look(now.own, (cost, limit.policy.most()), terms);
             Some((spending, spending.decision(rule, limit)?))
         });
-        let denied = || entry.denial.and_then(|denial| denial.at(now, (cost, amount), rule));
+        let denied = || entry.denial.as_ref().and_then(|denial| denial.at(now, (cost, amount), rule));
         match lease {
             Some((spending, raw)) if raw.allowed => Said::Lease(spending, raw),
             lease => {

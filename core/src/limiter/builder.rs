@@ -21,14 +21,13 @@ use crate::options::{
 };
 #[cfg(feature = "bridge")]
 use crate::options::{OptionValue, taken, unknown, value_type};
-#[cfg(feature = "bridge")]
-use crate::redis::Host;
-use crate::redis::{AsyncRedis, Backend, BlockingRedis, RedisUrl};
+use crate::redis::{AsyncRedis, Backend, BlockingRedis, Host, RedisUrl};
 use crate::regions::RegionMap;
 use crate::rules::Fallback;
 use crate::sequence::CallSettings;
 use crate::sources::{Origin, RuleSource, TlsFiles};
 use crate::text::words::quote;
+use crate::tracking::TRUST;
 
 /// Options of a limiter. Nothing is validated before [`build`](Self::build) or
 /// [`connect`](Self::connect).
@@ -107,7 +106,7 @@ impl Builder {
         let servers = match &near {
             Backend::Memory => None,
             Backend::Redis(url) => Some(self.servers(url, |url| {
-                Ok(Tasks { redis: AsyncRedis::open(url, &self.connection)?, sleeper: None })
+                Ok(Tasks { redis: self.redis(url, AsyncRedis::host()?)?, sleeper: None })
             })?),
         };
         let rules = if self.rules.is_fixed() {
@@ -144,7 +143,7 @@ impl Builder {
         let backend = match (Backend::parse(&self.url.0)?, host) {
             (Backend::Redis(url), Some(host)) => {
                 let servers = self.servers(&url, |url| {
-                    let redis = AsyncRedis::on(url, &self.connection, host())?;
+                    let redis = self.redis(url, host())?;
                     Ok(Tasks { redis, sleeper: Some(Arc::clone(&sleeper)) })
                 })?;
                 backend::Backend::Server(servers.into())
@@ -155,6 +154,13 @@ impl Builder {
         let mut shared = Shared::new(self.rules.open()?, wire, fallback, &self.options);
         shared.is_lazy = self.options.lazy;
         Ok(AsyncRateLimiter::new(shared, backend, Some(sleeper)))
+    }
+
+    /// What carries the calls of tasks. Where denials are remembered for long, servers are to say when that ends.
+    fn redis(&self, url: &RedisUrl, host: Arc<dyn Host>) -> Result<AsyncRedis> {
+        let is_long = self.options.remember_denials > TRUST;
+        let open = if is_long { AsyncRedis::tracking_keys } else { AsyncRedis::on };
+        open(url, &self.connection, host)
     }
 
     /// Whether connecting takes no time, as there is nothing to connect to; validates everything.

@@ -5,6 +5,7 @@ use super::both::both_limiters;
 use super::driver::Driver;
 use crate::algorithm::HoldId;
 use crate::catalog::Catalog;
+use crate::cells::Watch;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
 use crate::plan::{Charge, Form, Op, Plan, RawDecision, answer};
@@ -204,7 +205,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         id: HoldId,
         wants_forecast: bool,
     ) -> Result<Decided> {
-        let watch = self.shared.watch(plan, op);
+        let watch = self.shared.watch(plan, op, self.server.is_tracking());
         let deadline = self.server.deadline(plan.timeout);
         let (cut_off, mut decided) = if let Some(borrowing) = self.borrowing(plan, op) {
             D::apart(self.borrow(borrowing, deadline)).await
@@ -217,6 +218,7 @@ impl<D: Driver> ServerCalls<'_, D> {
             if wants_forecast {
                 sequence.want_forecast();
             }
+            sequence.register(watch.as_ref().and_then(Watch::registration));
             let is_replicated = self.drive(&mut sequence, deadline).await;
             (sequence.cut_off(), sequence.finish().map(|decided| decided.replicated(is_replicated)))
         };

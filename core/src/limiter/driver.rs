@@ -28,6 +28,9 @@ pub(super) trait Driver: Send + Sync + 'static {
     /// The time of a call that begins now and states `timeout`, or none.
     fn deadline(&self, timeout: Option<Duration>) -> CallDeadline;
 
+    /// Whether servers may be asked to watch keys.
+    fn is_tracking(&self) -> bool;
+
     /// Runs the script at most once.
     fn call(&self, call: ScriptCall, deadline: CallDeadline) -> impl Future<Output = Result<Value>> + Send;
 
@@ -72,6 +75,10 @@ impl Driver for BlockingRedis {
 
     fn deadline(&self, timeout: Option<Duration>) -> CallDeadline {
         Self::deadline(self, timeout)
+    }
+
+    fn is_tracking(&self) -> bool {
+        false
     }
 
     fn call(&self, call: ScriptCall, deadline: CallDeadline) -> impl Future<Output = Result<Value>> + Send {

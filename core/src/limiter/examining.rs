@@ -44,7 +44,7 @@ fn ask(server: &BlockingRedis, prefix: &str) -> Result<Examined> {
     static ASKING: OnceBox<Script> = OnceBox::new();
     let script = ASKING.get_or_init(|| Box::new(Script::new(SCRIPT.to_owned())));
     let keys = smallvec![key::name(prefix, KEY, KEY, None, KEY)];
-    let (call, deadline) = (ScriptCall { script, keys, args: smallvec![] }, Driver::deadline(server, None));
+    let (call, deadline) = (ScriptCall::new(script, keys, smallvec![]), Driver::deadline(server, None));
     let began = Instant::now();
     let reply = BlockingRedis::call(server, call, deadline)?;
     // The server looked at its clock in the middle of the call.

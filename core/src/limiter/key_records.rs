@@ -131,7 +131,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         self.server.ensure_open()?;
         let catalog = self.shared.rules.snapshot();
         let plan = planned(&catalog, check, by_hand)?;
-        let _watch = self.shared.watch(&plan, Op::Refund);
+        let _watch = self.shared.watch(&plan, Op::Refund, false);
         let by_hand = plan.items[0].rule.shared_change(by_hand);
         let call = change(&plan, &self.shared.wire, by_hand, self.shared.now()).ok_or_else(unanswered)?;
         let keys = call.keys.clone();

@@ -1,13 +1,14 @@
 //! Checks that are decided without a server: by units that it lent, and by what it said before.
 
 use std::borrow::Cow;
+use std::time::Instant;
 
 use super::backend::ServerCalls;
 use super::driver::Driver;
 use super::shared::Shared;
 use crate::algorithm::Micros;
 use crate::catalog::Catalog;
-use crate::cells::Watch;
+use crate::cells::{Now, Watch};
 use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::keys::key::is_canonical;
@@ -37,7 +38,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         if !self.uses_cells(catalog, op) {
             return None;
         }
-        let decision = answer_of(plan, &self.shared.cells.decide(plan, || self.shared.own_time())?);
+        let decision = answer_of(plan, &self.shared.cells.decide(plan, || self.shared.now_of_cells())?);
         let is_spent = |part: &Decision| decision.allowed && part.allowed && part.source == Source::Lease;
         for (item, _) in plan.items.iter().zip(&decision.parts).filter(|(_, part)| is_spent(part)) {
             item.rule.counters.lent(LoanUse::Spent, item.cost as f64);
@@ -62,7 +63,7 @@ impl Shared {
         let is_stored = rule.keeps_keys() && is_canonical(check.key);
         let name = if is_stored { Cow::Borrowed(check.key) } else { catalog.key_name(rule, check.key) };
         let cost = options.cost;
-        let now = || self.own_time();
+        let now = || self.now_of_cells();
         let found = match terms {
             Some(terms) => self.cells.spend(rule, &terms, &name, cost, now),
             None => self.cells.find(rule, &name, (cost, options.limit), now),
@@ -77,19 +78,27 @@ impl Shared {
     }
 
     /// Watches a call that may change what is remembered, while the server carries it out.
-    pub(super) fn watch<'a>(&'a self, plan: &'a Plan<'a>, op: Op) -> Option<Watch<'a>> {
-        self.cells.watch(plan, op, self.own_time())
+    /// `is_tracking`: the server may be asked to watch keys.
+    pub(super) fn watch<'a>(&'a self, plan: &'a Plan<'a>, op: Op, is_tracking: bool) -> Option<Watch<'a>> {
+        self.cells.watch(plan, op, self.own_time(), is_tracking)
     }
 
     /// Remembers what the server has denied. What another region says of a key is not remembered: this one may be lent units of it.
     pub(super) fn remember(&self, watch: Watch<'_>, plan: &Plan<'_>, outcomes: &[Outcome]) {
         if plan.charges.iter().all(|charge| self.wire.region_of(charge).is_none()) {
-            watch.decided(outcomes);
+            watch.decided(outcomes, Instant::now());
         }
     }
 
     /// The time of cells: that of a manual clock, else what has passed here.
     pub(super) fn own_time(&self) -> Micros {
         self.now().unwrap_or_else(|| self.passed() as Micros)
+    }
+
+    #[inline(always)]
+    fn now_of_cells(&self) -> Now {
+        let truly = Instant::now();
+        let passed = || truly.saturating_duration_since(self.began).as_micros() as Micros;
+        Now { own: self.now().unwrap_or_else(passed), truly }
     }
 }

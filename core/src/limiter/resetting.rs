@@ -127,7 +127,7 @@ impl<D: Driver> ServerCalls<'_, D> {
     ) -> Result<()> {
         let plan = Plan::new(catalog, &[*check], Op::Peek)?;
         let deadline = *deadline.get_or_insert_with(|| self.server.deadline(plan.timeout));
-        let _watch = self.shared.watch(&plan, Op::Refund);
+        let _watch = self.shared.watch(&plan, Op::Refund, false);
         self.shared.cells.drop_lent(&plan);
         let reset = reset(&plan, &self.shared.wire, self.shared.now());
         let keys = reset.keys();

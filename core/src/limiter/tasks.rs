@@ -32,6 +32,10 @@ impl Driver for Tasks {
         self.redis.deadline(timeout)
     }
 
+    fn is_tracking(&self) -> bool {
+        self.redis.is_tracking()
+    }
+
     fn call(&self, call: ScriptCall, deadline: CallDeadline) -> impl Future<Output = Result<Value>> + Send {
         self.redis.call(call, deadline)
     }

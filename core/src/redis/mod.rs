@@ -26,8 +26,9 @@ pub(crate) mod tests;
 mod topology;
 mod wire;
 
+pub(crate) use drivers::hub::Host;
 #[cfg(feature = "bridge")]
-pub(crate) use drivers::hub::{Host, Hub};
+pub(crate) use drivers::hub::Hub;
 pub(crate) use drivers::loops::asynchronous::AsyncRedis;
 #[cfg(feature = "bridge")]
 pub(crate) use drivers::loops::loop_host::LoopHost;

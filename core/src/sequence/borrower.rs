@@ -196,7 +196,7 @@ impl Borrower {
         let mut numbers = Numbers::from_slice(&[1.0, 0.0, granted_at.max(NEWEST)]);
         self.policy.sparing_denied().numbers(units, || 0, &mut numbers);
         let args = smallvec![bytes(&[self.clock, 1.0, 0.0]), bytes(&numbers)];
-        ScriptCall { script: protocol::several(kernels, Op::Refund), keys: smallvec![self.far.clone()], args }
+        ScriptCall::new(protocol::several(kernels, Op::Refund), smallvec![self.far.clone()], args)
     }
 
     pub(super) fn spent(&self, reply: Value) -> Result<Spent> {
@@ -306,5 +306,5 @@ impl Borrower {
 }
 
 fn call(script: &'static Script, key: &str, numbers: &[f64]) -> ScriptCall {
-    ScriptCall { script, keys: smallvec![key.to_owned()], args: smallvec![bytes(numbers)] }
+    ScriptCall::new(script, smallvec![key.to_owned()], smallvec![bytes(numbers)])
 }

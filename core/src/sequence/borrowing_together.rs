@@ -140,7 +140,7 @@ impl<'a> BorrowingTogether<'a> {
         let kernels =
             charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
         let script = protocol::script(&SCRIPTS, allotment::several, kernels);
-        let mut call = ScriptCall { script, keys: SmallVec::new(), args: SmallVec::new() };
+        let mut call = ScriptCall::new(script, SmallVec::new(), SmallVec::new());
         call.args.push(protocol::header_of_several(self.clocks));
         for charge in &charges {
             call.keys.push(charge.name(&self.wire.prefix));

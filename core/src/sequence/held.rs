@@ -75,7 +75,7 @@ impl<'a, 'b> SlotPart<'a, 'b> {
             keys.extend(copies);
         }
         keys.extend(self.record_names(prefix));
-        ScriptCall { script, keys, args: self.args(header, limit, (id, id), 0) }
+        ScriptCall::new(script, keys, self.args(header, limit, (id, id), 0))
     }
 
     /// The call of the script that ends or renews a reservation; `names` are the reservation's and the call's.
@@ -99,7 +99,7 @@ impl<'a, 'b> SlotPart<'a, 'b> {
         let header = self.header(clocks, number_of_end(end));
         let mut keys = self.names(&wire.prefix);
         keys.extend(self.record_names(&wire.prefix));
-        ScriptCall { script, keys, args: self.args(header, limit, names, timeout) }
+        ScriptCall::new(script, keys, self.args(header, limit, names, timeout))
     }
 
     fn header(&self, clocks: Clocks, op: f64) -> [f64; 3] {
@@ -380,7 +380,7 @@ pub(super) fn forget(plan: &Plan<'_>, wire: &CallSettings, clock: Option<Micros>
         args.push(bytes(&[holder.lease as f64]));
     }
     keys.extend(plan.recorded_keys.iter().map(|recorded_key| recorded_key.name(&wire.prefix)));
-    ScriptCall { script, keys, args }
+    ScriptCall::new(script, keys, args)
 }
 
 static HELD: ScriptsOfSets = [const { once_cell::race::OnceBox::new() }; _];

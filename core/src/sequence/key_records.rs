@@ -43,7 +43,7 @@ pub(super) fn call(
     }
     charge.policy.numbers(charge.cost, || clocks.caller_now(), &mut numbers);
     let keys = smallvec![charge.name(prefix), recorded_key.name(prefix)];
-    ScriptCall { script, keys, args: smallvec![bytes(&numbers)] }
+    ScriptCall::new(script, keys, smallvec![bytes(&numbers)])
 }
 
 /// What the interval of a debt follows from at a limit that is stored: the time in which the limit is admitted anew, and
@@ -130,7 +130,7 @@ pub(crate) fn change(
     let limit = limit.min(MAX_MICROS) as f64;
     let numbers = [clock, op, limit, span, blocking.growth, blocking.longest_block as f64];
     let keys = smallvec![recorded_key.name(&wire.prefix)];
-    Some(ScriptCall { script, keys, args: smallvec![bytes(&numbers)] })
+    Some(ScriptCall::new(script, keys, smallvec![bytes(&numbers)]))
 }
 
 /// Whether it took effect.

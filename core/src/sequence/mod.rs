@@ -25,6 +25,8 @@ mod step;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use redis::Value;
 
 use crate::algorithm::{HoldId, Micros, State};
@@ -34,6 +36,7 @@ use crate::plan::{
     Charge, ENFORCED, End, Forecast, Op, Outcome, Plan, RecordedKey, RequestRecord, SmallList, gather,
 };
 use crate::script::ScriptCall;
+use crate::tracking::Registration;
 pub(crate) use borrower::Borrower;
 pub(crate) use borrowing::{Borrowing, Later};
 pub(crate) use borrowing_together::BorrowingTogether;
@@ -75,6 +78,8 @@ pub(crate) struct DecisionSequence<'a> {
     cut_off: Option<usize>,
     /// The state that each charge left behind, and its time; nothing unless it is wanted.
     states: Option<Vec<Option<(State, Micros)>>>,
+    /// Where the server is to watch the keys.
+    registration: Option<Arc<Registration>>,
 }
 
 /// What a server has decided.
@@ -155,12 +160,19 @@ impl<'a> DecisionSequence<'a> {
             failure: refusal,
             cut_off: None,
             states: None,
+            registration: None,
         }
     }
 
     /// Lets it also return what the states will admit next.
     pub(crate) fn want_forecast(&mut self) {
         self.states = Some(vec![None; self.plan.charges.len()]);
+    }
+
+    /// Has the server watch the keys.
+    #[inline(always)]
+    pub(crate) fn register(&mut self, registration: Option<Arc<Registration>>) {
+        self.registration = registration;
     }
 
     fn clocks(&self) -> Clocks {
@@ -183,6 +195,7 @@ impl<'a> DecisionSequence<'a> {
             let charges = gather(step.charges.iter().map(|&index| &self.plan.charges[index]));
             protocol::call(step, &charges, clocks, &self.wire.prefix)
         };
+        let call = ScriptCall { registration: self.registration.clone(), ..call };
         Some(self.recorded(step, call, clocks.manual))
     }
 

@@ -34,12 +34,12 @@ pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix:
     if let ([charge], Op::Charge) = (charges, step.op) {
         let (units, amount) = charge.policy.overcharged(charge.cost);
         let args = smallvec![pack(&[clock, amount, mode], &charge.policy.sparing_denied(), units + PEEKED)];
-        return ScriptCall { script: charge_one(charge.policy.kernel()), keys, args };
+        return ScriptCall::new(charge_one(charge.policy.kernel()), keys, args);
     }
     if let ([charge], Op::Check | Op::Peek) = (charges, step.op) {
         let script = one(charge.policy.kernel());
         let args = SmallList::from_buf([pack(&[clock, mode], &charge.policy, charge.cost)]);
-        return ScriptCall { script, keys, args };
+        return ScriptCall::new(script, keys, args);
     }
     let kernels = charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
     let mut args: SmallList<_> = smallvec![bytes(&header)];
@@ -57,7 +57,7 @@ pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix:
             }
         }
     }));
-    ScriptCall { script: several(kernels, step.op), keys, args }
+    ScriptCall::new(several(kernels, step.op), keys, args)
 }
 
 /// The argument of a script for several limits about one that is checked, among limits of these kernels.

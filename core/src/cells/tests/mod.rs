@@ -3,9 +3,11 @@
 mod together;
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use smallvec::smallvec;
 
+use super::denial::Now;
 use super::table::Cells;
 use super::together::Parts;
 use super::watch::Watch;
@@ -39,6 +41,11 @@ fn catalog(fields: &str) -> Catalog {
             {{"rule_id": "counts", "rate": "5/s", "algorithm": "fixed_window", "count_denied": true}}]"#
     );
     Catalog::new(Rules::from_json(&rules).unwrap(), SecretNames::default(), Share::default())
+}
+
+/// This time by a limiter's clock.
+fn at(own: Micros) -> Now {
+    Now { own, truly: Instant::now() }
 }
 
 /// Under each of these rules, the same key.
@@ -92,8 +99,8 @@ impl<'a> World<'a> {
 
     /// What is said without the server of each item of a check.
     fn found(&self, plan: &'a Plan<'a>) -> Option<Parts<'a>> {
-        let [item] = &*plan.items else { return self.cells.decide(plan, || self.now) };
-        let raw = self.cells.find(item.rule, "k", (item.cost, None), || self.now)?;
+        let [item] = &*plan.items else { return self.cells.decide(plan, || at(self.now)) };
+        let raw = self.cells.find(item.rule, "k", (item.cost, None), || at(self.now))?;
         Some(smallvec![Some(raw)])
     }
 
@@ -101,7 +108,7 @@ impl<'a> World<'a> {
     fn send(&mut self, op: Op, plan: &'a Plan<'a>, others_charge: bool) {
         let found = if op == Op::Check { self.found(plan) } else { None };
         let Some(parts) = found else {
-            let watch = self.cells.watch(plan, op, self.now);
+            let watch = self.cells.watch(plan, op, self.now, false);
             self.calls.push_back(Call { op, plan, watch, outcomes: None });
             return;
         };
@@ -145,7 +152,7 @@ impl<'a> World<'a> {
             && op == Op::Check
             && !is_lost
         {
-            watch.decided(&outcomes);
+            watch.decided(&outcomes, Instant::now());
         }
     }
 }
@@ -219,13 +226,13 @@ fn the_oldest_goes_and_entries_are_small() {
         let check = Check::new("r", key).with(CheckOptions::new().cost(6));
         let plan = Plan::new(&catalog, &[check], Op::Check).unwrap();
         let engine = Engine::new(1);
-        let watch = cells.watch(&plan, Op::Check, 0).unwrap();
+        let watch = cells.watch(&plan, Op::Check, 0, false).unwrap();
         let outcomes = engine.run(&plan, Op::Check, || 0);
-        watch.decided(&outcomes);
+        watch.decided(&outcomes, Instant::now());
     };
     (0..50_000).for_each(|key| deny(&key.to_string()));
     assert!((9_900..=10_000).contains(&cells.len()), "{}", cells.len());
-    let is_kept = |key: u32| cells.find(rule, &key.to_string(), (6, None), || 1).is_some();
+    let is_kept = |key: u32| cells.find(rule, &key.to_string(), (6, None), || at(1)).is_some();
     assert!((45_000..50_000).all(is_kept) && !(0..30_000).any(is_kept));
     // Two for its place in the order; an index of a hash table takes one byte in eight sevenths of its places, doubled at most.
     const { assert!(Cells::ENTRY * 2 / 7 * 4 + 2 * 16 <= 200) };

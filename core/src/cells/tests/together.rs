@@ -24,7 +24,7 @@ fn lent_catalog() -> Catalog {
 fn warm_up(cells: &Cells, plan: &Plan<'_>) -> Micros {
     let end = BEGIN + 600 * MS;
     for now in (BEGIN..end).step_by(MS as usize) {
-        assert!(cells.decide(plan, || now).is_none());
+        assert!(cells.decide(plan, || at(now)).is_none());
         plan.items.iter().for_each(|item| _ = cells.ask(plan, item, now));
     }
     end
@@ -50,7 +50,7 @@ fn lend(cells: &Cells, plan: &Plan<'_>, now: Micros, units: u64) -> u64 {
 /// The units that a cell has.
 fn left(cells: &Cells, catalog: &Catalog, rule: &str, now: Micros) -> u64 {
     let rule = catalog.find(rule).unwrap();
-    let raw = cells.spend(rule, &rule.lease.unwrap(), "k", 1, || now).unwrap();
+    let raw = cells.spend(rule, &rule.lease.unwrap(), "k", 1, || at(now)).unwrap();
     assert_eq!((raw.allowed, raw.source), (true, Source::Lease));
     raw.remaining + 1
 }
@@ -63,15 +63,15 @@ fn nothing_is_spent_where_one_lacks_units() {
     lend(&cells, &plan(&catalog, &["user"], 1), now, 10);
     let now = now + 60 * MS;
     for _ in 0..5 {
-        assert!(cells.decide(&both, || now).is_none());
+        assert!(cells.decide(&both, || at(now)).is_none());
     }
     assert_eq!(left(&cells, &catalog, "user", now), 10);
     lend(&cells, &plan(&catalog, &["tenant"], 1), now - 50 * MS, 7);
-    let spent = cells.decide(&both, || now).unwrap();
+    let spent = cells.decide(&both, || at(now)).unwrap();
     let figures: Vec<_> = spent.iter().map(|raw| raw.map(|raw| (raw.allowed, raw.remaining))).collect();
     assert_eq!(figures, [Some((true, 6)), Some((true, 4))]);
-    assert!(cells.decide(&both, || now).is_some());
-    assert!(cells.decide(&both, || now).is_none(), "the tenant has one unit left");
+    assert!(cells.decide(&both, || at(now)).is_some());
+    assert!(cells.decide(&both, || at(now)).is_none(), "the tenant has one unit left");
     assert_eq!((left(&cells, &catalog, "user", now), left(&cells, &catalog, "tenant", now)), (3, 1));
     let ended = cells.ended(None);
     assert_eq!(ended.iter().map(|(_, unspent)| unspent.units).sum::<u64>(), 2);
@@ -89,7 +89,7 @@ fn threads_spend_no_unit_twice_and_lose_none() {
         for rules in [["user", "tenant"], ["tenant", "user"]].iter().cycle().take(4) {
             scope.spawn(|| {
                 let both = plan(&catalog, rules, 1);
-                while cells.decide(&both, || now).is_some() {
+                while cells.decide(&both, || at(now)).is_some() {
                     admitted.fetch_add(1, Ordering::Relaxed);
                 }
             });

@@ -9,9 +9,11 @@ use std::time::Duration;
 use super::background::Background;
 use super::breaker::Breaker;
 use crate::error::{Error, ErrorKind, Result};
+use crate::events::Seldom;
 use crate::net::address::Address;
 use crate::net::subnet::Subnet;
 use crate::options::ConnectOptions;
+use crate::redis::settings::login::Role;
 use crate::redis::settings::tls::{self, Layer};
 use crate::redis::settings::url::{Login, RedisUrl, Servers};
 
@@ -21,6 +23,8 @@ pub(in crate::redis) struct Connector {
     pub(in crate::redis) url: RedisUrl,
     pub(in crate::redis) options: ConnectOptions,
     tls: Option<tls::Config>,
+    /// Where servers are asked to announce changes of keys: their refusals.
+    tracking: Option<Arc<Seldom>>,
     /// Differs between limiters with other settings.
     pub(super) identity: u64,
     pub(in crate::redis) background: Arc<Background>,
@@ -43,8 +47,19 @@ impl Connector {
             url: url.clone(),
             options: options.clone(),
             tls: url.tls.then(|| tls::config(options)).transpose()?,
+            tracking: None,
             background: Arc::default(),
         })
+    }
+
+    /// The same, of connections that are read all the time: on which servers are asked to announce changes of keys.
+    pub(in crate::redis) fn tracking_keys(self) -> Self {
+        Self { tracking: Some(Arc::default()), ..self }
+    }
+
+    /// Whether servers of this role are asked for that.
+    pub(in crate::redis) fn tracks(&self, role: Role) -> Option<&Arc<Seldom>> {
+        self.tracking.as_ref().filter(|_| role == Role::Data)
     }
 
     /// The same for a forked child, which has none of its parent's threads.

@@ -22,6 +22,8 @@ pub(in crate::redis) enum HandshakeStep {
     Login,
     /// SELECT: its errors are the server's own words.
     Select,
+    /// CLIENT TRACKING: the server announces changes of keys that it is asked to watch.
+    Tracking,
     /// WAIT for no replica: the server lets this user wait for some.
     Replicas,
     /// PING: the server takes calls.
@@ -33,6 +35,7 @@ pub(in crate::redis) fn handshake(
     url: &RedisUrl,
     options: &ConnectOptions,
     role: Role,
+    is_tracking: bool,
 ) -> Vec<(HandshakeStep, Cmd)> {
     let (login, database, resp3, replicas) = match role {
         Role::Data => (&url.login, url.database, url.resp3, options.replicas),
@@ -43,6 +46,7 @@ pub(in crate::redis) fn handshake(
     let commands = [
         (HandshakeStep::Login, login),
         (HandshakeStep::Select, select),
+        (HandshakeStep::Tracking, is_tracking.then(track)),
         (HandshakeStep::Replicas, (replicas > 0).then(|| wait(0, options.replica_timeout))),
         (HandshakeStep::Ping, Some(cmd("PING"))),
     ];
@@ -55,6 +59,11 @@ pub(in crate::redis) fn wait(replicas: u32, limit: Duration) -> Cmd {
     // A time of 0 would have no end.
     let millis = limit.as_nanos().div_ceil(1_000_000).max(1);
     cmd("WAIT").arg(replicas).arg(millis as u64).take()
+}
+
+/// Has the server announce changes of the keys of those calls that ask for it.
+fn track() -> Cmd {
+    cmd("CLIENT").arg("TRACKING").arg("ON").arg("OPTIN").take()
 }
 
 fn hello(login: &Login) -> Cmd {

@@ -190,6 +190,7 @@ pub(super) fn command_of(key: Key, kind: CallKind) -> RedisCommand {
             script,
             keys: keys.iter().cloned().collect(),
             args: std::iter::once(arg.as_bytes().into()).collect(),
+            registration: None,
         })
     };
     match kind {

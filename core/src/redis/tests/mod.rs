@@ -99,6 +99,7 @@ fn call(script: &'static Script, keys: &[&str], args: &[&str]) -> ScriptCall {
         script,
         keys: keys.iter().map(|key| (*key).to_owned()).collect(),
         args: args.iter().map(|arg| arg.as_bytes().into()).collect(),
+        registration: None,
     }
 }
 

@@ -331,7 +331,7 @@ mod tests {
         channel.advance(now);
         let script = eternal(Script::new("one".to_owned()));
         let mut ended = |id: Id, answers: &[u8]| {
-            let call = ScriptCall { script, keys: smallvec!["a".to_owned()], args: smallvec![] };
+            let call = ScriptCall::new(script, smallvec!["a".to_owned()], smallvec![]);
             let pending =
                 PendingCommand::new(id, RedisCommand::Script(call), false, now + Duration::from_secs(1));
             channel.session.submit(pending, now);

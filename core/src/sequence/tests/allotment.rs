@@ -180,7 +180,7 @@ fn together(
     let kernels = KernelSet::default().with(near.policy.kernel());
     let clocks = Clocks { manual: Some(now), server_now: None };
     let script = Box::leak(Box::new(Script::new(scripts::several(kernels))));
-    let mut call = ScriptCall { script, keys: [near.name("p")].into(), args: [].into_iter().collect() };
+    let mut call = ScriptCall::new(script, [near.name("p")].into(), [].into_iter().collect());
     call.args.push(protocol::header_of_several(clocks));
     call.args.push(protocol::one_of_several(near, kernels, clocks));
     for (borrower, (asked, _)) in borrowers.iter().zip(asked) {

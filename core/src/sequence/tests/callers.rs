@@ -102,6 +102,7 @@ fn send_once(
         script: call.script.up_to.as_deref().unwrap(),
         keys: names.collect(),
         args: call.args.iter().cloned().chain(counts).collect(),
+        registration: None,
     };
     let redis::Value::Array(lists) = server.send(&call) else { panic!("no list of replies") };
     lists.into_iter().zip(&together.callers).map(|(list, callers)| divide(list, *callers)).collect()

@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 use ::redis::Value;
 
 use crate::error::{Error, Result};
+use crate::events::event;
 use crate::options::ConnectOptions;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::drivers::hub::{Host, Hub};
 use crate::redis::drivers::multiplexer::Then;
 use crate::redis::errors;
+use crate::redis::settings::login::Role;
 use crate::redis::settings::url::RedisUrl;
 use crate::redis::wire::command::{CallDeadline, RedisCommand};
 use crate::redis::wire::session::Id;
@@ -29,9 +31,15 @@ pub(crate) struct AsyncRedis {
 
 impl AsyncRedis {
     /// On the Tokio runtime that this is called from. Opens no connection.
+    #[cfg(test)]
     pub(crate) fn open(url: &RedisUrl, options: &ConnectOptions) -> Result<Self> {
+        Self::on(url, options, Self::host()?)
+    }
+
+    /// That of the Tokio runtime that this is called from.
+    pub(crate) fn host() -> Result<Arc<dyn Host>> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| errors::no_runtime())?;
-        Self::on(url, options, Arc::new(super::tokio_host::TokioHost::new(runtime)))
+        Ok(Arc::new(super::tokio_host::TokioHost::new(runtime)))
     }
 
     /// The same, connected.
@@ -42,11 +50,38 @@ impl AsyncRedis {
         Ok(redis)
     }
 
+    /// The same, of connections on which servers are asked to announce changes of keys. That takes RESP3.
+    pub(crate) fn tracking_keys(
+        url: &RedisUrl,
+        options: &ConnectOptions,
+        host: Arc<dyn Host>,
+    ) -> Result<Self> {
+        if !url.resp3 {
+            event!(
+                Info,
+                tracking_refused,
+                "servers announce no changes of keys by RESP2: remembered denials hold for remember_denials (add \
+                 ?protocol=resp3 to the URL)"
+            );
+            return Self::on(url, options, host);
+        }
+        Ok(Self::over(Connector::new(url, options)?.tracking_keys(), host))
+    }
+
     /// On any event loop. Opens no connection.
     pub(crate) fn on(url: &RedisUrl, options: &ConnectOptions, host: Arc<dyn Host>) -> Result<Self> {
-        let connector = Arc::new(Connector::new(url, options)?);
-        let hub = Hub::new(connector, host);
-        Ok(Self { generation: generation(), closed: AtomicBool::new(false), hub })
+        Ok(Self::over(Connector::new(url, options)?, host))
+    }
+
+    fn over(connector: Connector, host: Arc<dyn Host>) -> Self {
+        let hub = Hub::new(Arc::new(connector), host);
+        Self { generation: generation(), closed: AtomicBool::new(false), hub }
+    }
+
+    /// Whether servers are asked to announce changes of keys.
+    #[inline(always)]
+    pub(crate) fn is_tracking(&self) -> bool {
+        self.hub.connector.tracks(Role::Data).is_some()
     }
 
     /// The time of a call that begins now and states `timeout`, or none.

@@ -15,6 +15,9 @@ impl Session {
         if self.stage == SessionStage::Ready {
             self.stage = SessionStage::Retired;
         }
+        if let Some(tracking) = &self.tracking {
+            tracking.end();
+        }
         self.unpack();
         let unsent: Bundle = self.queue.drain(..).collect();
         self.give_back(unsent, failure);
@@ -58,6 +61,7 @@ impl Session {
             self.output.clear();
         } else {
             self.flush(now);
+            self.beat(now);
         }
     }
 

@@ -82,6 +82,7 @@ mod tests {
             script,
             keys: smallvec![(*key).to_owned()],
             args: smallvec![smallvec![1]],
+            registration: None,
         };
         let pending =
             |(id, key)| PendingCommand::new(id, RedisCommand::Script(call(key)), false, Instant::now());

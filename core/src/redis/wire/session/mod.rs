@@ -11,8 +11,11 @@ mod packing;
 mod replication;
 mod replies;
 mod resp;
+mod tracking;
+mod watching;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hashbrown::HashSet;
@@ -20,11 +23,13 @@ use smallvec::SmallVec;
 
 use self::replication::Replication;
 use self::resp::Replies;
+use self::tracking::Tracking;
 use super::command::{CommandOutcome, RedisCommand};
 use crate::net::address::Address;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::errors::ConnectionError;
 use crate::redis::settings::login::{HandshakeStep, Role, handshake};
+use crate::tracking::Registration;
 
 /// How often the server is asked whether it is still a primary. The question travels with calls, in front of them.
 const ROLE_INTERVAL: Duration = Duration::from_millis(500);
@@ -70,7 +75,9 @@ impl PendingCommand {
     /// The call, if it may share a script.
     fn call(&self) -> Option<&crate::script::ScriptCall> {
         match &self.request {
-            RedisCommand::Script(call) if !self.alone && !self.asking => Some(call),
+            RedisCommand::Script(call) if !self.alone && !self.asking && call.registration.is_none() => {
+                Some(call)
+            }
             RedisCommand::Script(_) | RedisCommand::Plain(..) => None,
         }
     }
@@ -98,6 +105,8 @@ enum About {
     HandshakeStep(HandshakeStep),
     Role,
     Asking,
+    /// That the keys of what follows are to be watched.
+    Caching(Arc<Registration>),
     /// How many replicas have what the batch has written.
     Replicas,
     /// Requests that one script carries out, and whether its text was sent.
@@ -134,6 +143,8 @@ pub(in crate::redis) struct Session {
     awaited: VecDeque<Awaited>,
     /// Where answers wait for replicas.
     replication: Option<Box<Replication>>,
+    /// Where the server announces changes of keys.
+    tracking: Option<Box<Tracking>>,
     outcomes: VecDeque<(Id, CommandOutcome)>,
     stage: SessionStage,
     /// Why it is over, or was never ready.
@@ -161,7 +172,7 @@ impl Session {
             address: address.clone(),
             response_timeout: connector.options.response_timeout,
             opened: now,
-            replies: Replies::default(),
+            replies: Replies::new(connector.tracks(role).is_some()),
             has_topology: false,
             output: Vec::new(),
             written: 0,
@@ -170,6 +181,9 @@ impl Session {
             heard: None,
             awaited: VecDeque::new(),
             replication: Replication::of(&connector.options, role),
+            tracking: connector
+                .tracks(role)
+                .map(|refusals| Box::new(Tracking::new(Arc::clone(refusals), now))),
             outcomes: VecDeque::new(),
             stage: SessionStage::Opening,
             fault: None,
@@ -183,7 +197,9 @@ impl Session {
             is_silent: false,
             next_deadline: None,
         };
-        for (step, cmd) in handshake(&connector.url, &connector.options, role) {
+        for (step, cmd) in
+            handshake(&connector.url, &connector.options, role, connector.tracks(role).is_some())
+        {
             session.pack(&cmd, About::HandshakeStep(step), now);
         }
         session

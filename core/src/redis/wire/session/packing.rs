@@ -115,6 +115,7 @@ impl Session {
         if first.asking {
             self.pack(&::redis::cmd("ASKING"), About::Asking, now);
         }
+        self.pack_caching(first, now);
         let start = self.output.len();
         match &first.request {
             RedisCommand::Plain(cmd, _) => cmd.write_packed_command(&mut self.output),
@@ -156,6 +157,9 @@ impl Session {
     /// Takes note of what the reply to the command at this place of the output will be about.
     fn awaits(&mut self, about: About, start: usize, now: Instant) {
         let start = self.written + start as u64;
+        if let Some(tracking) = &mut self.tracking {
+            tracking.asked(now);
+        }
         self.awaited.push_back(Awaited { about, sent: now, start, ends_batch: false });
     }
 
@@ -172,7 +176,10 @@ impl Session {
         }
         let is_kept = |awaited: &Awaited| {
             awaited.start < self.written
-                || !matches!(awaited.about, About::Asking | About::Replicas | About::Requests(..))
+                || !matches!(
+                    awaited.about,
+                    About::Asking | About::Caching(_) | About::Replicas | About::Requests(..)
+                )
         };
         let mut first = self.awaited.iter().rposition(is_kept).map_or(0, |last| last + 1);
         // ASKING is about the next command, whatever that is.
@@ -321,7 +328,7 @@ mod tests {
             let (script, keys) = (if *arg == REFUND { refund } else { check }, smallvec![(*key).to_owned()]);
             let request = match *arg {
                 RESET => RedisCommand::delete(&keys),
-                arg => RedisCommand::Script(ScriptCall { script, keys, args: smallvec![smallvec![arg]] }),
+                arg => RedisCommand::Script(ScriptCall::new(script, keys, smallvec![smallvec![arg]])),
             };
             PendingCommand::new(place, request, false, Instant::now())
         };

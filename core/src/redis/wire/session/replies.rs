@@ -26,6 +26,7 @@ impl Session {
                 Ok(None) => break,
                 // Attributes of a reply mean nothing here.
                 Ok(Some(Value::Attribute { data, .. })) => self.answered(*data, now),
+                Ok(Some(Value::Push { kind, data })) => self.announced(&kind, &data),
                 Ok(Some(value)) => self.answered(value, now),
                 Err(fault) => self.end(ConnectionError::Protocol(fault)),
             }
@@ -47,17 +48,26 @@ impl Session {
         let Some(awaited) = self.awaited.pop_front() else {
             return self.end(ConnectionError::Protocol("the server answered what was not asked"));
         };
+        if let Some(tracking) = &self.tracking {
+            tracking.heard(awaited.sent);
+        }
         match awaited.about {
             About::HandshakeStep(step) => match value.extract_error() {
                 // A script will tell what that means.
                 Err(err) if step == HandshakeStep::Replicas && errors::is_of_replica(&err) => {}
+                Err(err) if step == HandshakeStep::Tracking => self.refuse_tracking(&err, now),
                 Err(err) => self.end(ConnectionError::Refused(step, err)),
                 Ok(_) if step == HandshakeStep::Ping => self.stage = SessionStage::Ready,
                 Ok(_) => {}
             },
-            About::Role => self.is_replica |= is_replica(&value),
+            About::Role if is_replica(&value) => {
+                self.is_replica = true;
+                self.mistrust(now);
+            }
+            About::Role => {}
             // If that was refused, so is what follows.
             About::Asking => {}
+            About::Caching(registration) => self.cached(&registration, &value, now),
             About::Replicas => {
                 self.end_batch(&value);
                 // For what had to be sent again meanwhile.
@@ -86,7 +96,11 @@ impl Session {
         let target = err.redirect_node();
         let target = target.and_then(|(node, _)| Address::parse_redirect(node, &self.address));
         let failure = errors::answered(&err, &self.address);
-        match (err.code().unwrap_or_default(), target) {
+        let code = err.code().unwrap_or_default();
+        if matches!(code, "MOVED" | "ASK" | "TRYAGAIN" | "READONLY" | "MASTERDOWN") {
+            self.mistrust(now);
+        }
+        match (code, target) {
             ("NOSCRIPT", _) if !whole => {
                 let wanted = self.wanted(bundle);
                 note_sooner(&mut self.next_deadline, now + self.response_timeout);

@@ -40,9 +40,15 @@ pub(in crate::redis::wire::session) struct Replies {
     /// How many of them have left.
     taken: usize,
     next: Scan,
+    /// Whether messages of changed keys leave too.
+    takes_changes: bool,
 }
 
 impl Replies {
+    pub(super) fn new(takes_changes: bool) -> Self {
+        Self { takes_changes, ..Self::default() }
+    }
+
     pub(super) fn add(&mut self, bytes: &[u8]) {
         self.bytes.drain(..std::mem::take(&mut self.taken));
         self.bytes.extend_from_slice(bytes);
@@ -61,7 +67,8 @@ impl Replies {
             let reply = &bytes[..end];
             self.next = Scan::default();
             self.taken += end;
-            if !reply.starts_with(PUSH) {
+            let is_change = || self.takes_changes && reply.starts_with(CHANGE);
+            if !reply.starts_with(PUSH) || is_change() {
                 let value = texts(reply).map_or_else(|| parse_redis_value(reply).map_err(|_| UNKNOWN), Ok);
                 return value.map(Some);
             }
@@ -69,9 +76,12 @@ impl Replies {
     }
 }
 
-/// With what messages of protocol 3 begin that answer no request. What they say is not looked at: a server may flood a
-/// connection with them.
+/// With what messages of protocol 3 begin that answer no request. Others than those of changed keys are not looked at: a
+/// server may flood a connection with them.
 const PUSH: &[u8] = b">";
+
+/// With what those begin that name keys which have changed.
+const CHANGE: &[u8] = b">2\r\n$10\r\ninvalidate\r\n";
 
 const UNKNOWN: &str = "the server sent what is not the Redis protocol";
 pub(super) const TOO_LARGE: &str = "the server sent a reply that is too large";
