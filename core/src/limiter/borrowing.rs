@@ -27,9 +27,9 @@ impl<D: Driver> ServerCalls<'_, D> {
         self,
         mut borrowing: Borrowing<'_>,
         deadline: CallDeadline,
-    ) -> (Option<usize>, Result<Decided>) {
+    ) -> (Vec<usize>, Result<Decided>) {
         let is_replicated = self.drive(&mut borrowing, deadline).await;
-        let cut_off = borrowing.cut_off();
+        let cut_off = Vec::from_iter(borrowing.cut_off());
         let (decided, borrower, region, later) = borrowing.finish();
         if let Some(region) = region {
             Lender { servers: Arc::downgrade(self.servers), borrower, region }.go_on(later);
@@ -47,13 +47,22 @@ impl<D: Driver> ServerCalls<'_, D> {
         BorrowingTogether::new(plan, &self.shared.wire, op, self.shared.now(), trip)
     }
 
-    /// Holds it. Answers also the region in charge that is cut off, if one is.
+    /// Holds it. Answers also the regions in charge that are cut off.
     pub(super) async fn borrow_together(
         self,
         mut borrowing: BorrowingTogether<'_>,
         deadline: CallDeadline,
-    ) -> (Option<usize>, Result<Decided>) {
-        let is_replicated = self.drive(&mut borrowing, deadline).await;
+    ) -> (Vec<usize>, Result<Decided>) {
+        let mut is_replicated = self.drive(&mut borrowing, deadline).await;
+        loop {
+            let asks = borrowing.asks();
+            if asks.is_empty() {
+                break;
+            }
+            let (replies, have_replicas) = self.ask_all(asks, deadline).await;
+            borrowing.answered(replies);
+            is_replicated &= self.drive(&mut borrowing, deadline).await && have_replicas;
+        }
         let cut_off = borrowing.cut_off();
         let (decided, loans) = borrowing.finish();
         for (borrower, region, later) in loans {

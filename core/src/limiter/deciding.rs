@@ -212,7 +212,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         } else if let Some(borrowing) = self.borrowing_together(plan, op) {
             D::apart(self.borrow_together(borrowing, deadline)).await
         } else if let Some(asked) = self.asked(plan, op) {
-            (None, D::apart(self.lease(plan, asked, deadline)).await)
+            (Vec::new(), D::apart(self.lease(plan, asked, deadline)).await)
         } else {
             let mut sequence = self.shared.sequence(plan, op, id);
             if wants_forecast {
@@ -220,12 +220,14 @@ impl<D: Driver> ServerCalls<'_, D> {
             }
             sequence.register(watch.as_ref().and_then(Watch::registration));
             let is_replicated = self.drive(&mut sequence, deadline).await;
-            (sequence.cut_off(), sequence.finish().map(|decided| decided.replicated(is_replicated)))
+            let cut_off = Vec::from_iter(sequence.cut_off());
+            (cut_off, sequence.finish().map(|decided| decided.replicated(is_replicated)))
         };
-        if let (Some(region), Err(error)) = (cut_off, &decided)
+        if let Err(error) = &decided
+            && !cut_off.is_empty()
             && can_be_by_part(plan, op, error)
         {
-            decided = D::apart(self.by_part(plan, op, region, deadline)).await;
+            decided = D::apart(self.by_part(plan, op, cut_off, deadline)).await;
         }
         match decided {
             Ok(decided) => {
@@ -248,12 +250,11 @@ impl<D: Driver> ServerCalls<'_, D> {
         self,
         plan: &Plan<'_>,
         op: Op,
-        region: usize,
+        mut cut_off: Vec<usize>,
         deadline: CallDeadline,
     ) -> Result<Decided> {
         let wire = &self.shared.wire;
         let part = wire.regions.as_ref().map_or(1.0, |regions| regions.own_part());
-        let mut cut_off = vec![region];
         loop {
             let is_cut_off =
                 |charge: &Charge<'_>| wire.region_of(charge).is_some_and(|region| cut_off.contains(&region));

@@ -1,5 +1,7 @@
 //! Conversations with a server.
 
+use std::future::poll_fn;
+use std::task::Poll;
 use std::time::Instant;
 
 use redis::Value;
@@ -38,6 +40,43 @@ impl<D: Driver> ServerCalls<'_, D> {
         }
         is_replicated == Some(true)
     }
+
+    /// Asks servers of regions, by their places, all at the same time. Answers also whether replicas have the effects of all.
+    pub(super) async fn ask_all(
+        self,
+        asks: Vec<(usize, ScriptCall)>,
+        deadline: CallDeadline,
+    ) -> (Vec<Result<Value>>, bool) {
+        let ask = |(region, call)| {
+            let (sent, reply) = (Instant::now(), self.servers.at(Some(region)).send(call, deadline));
+            async move {
+                let reply = reply.await;
+                if reply.is_ok() {
+                    self.shared.counters.answered(sent.elapsed());
+                    self.servers.note_trip(Some(region), sent);
+                }
+                reply.map(split_replicated)
+            }
+        };
+        let replies = all(asks.into_iter().map(ask).collect()).await;
+        let have_replicas = replies.iter().all(|reply| reply.as_ref().is_ok_and(|(_, have)| *have));
+        (replies.into_iter().map(|reply| reply.map(|(reply, _)| reply)).collect(), have_replicas)
+    }
+}
+
+/// Waits for all at the same time; by a driver that blocks, for one after the other.
+async fn all<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
+    let mut waiting: Vec<_> = futures.into_iter().map(|future| (Box::pin(future), None)).collect();
+    poll_fn(|context| {
+        for (future, output) in waiting.iter_mut().filter(|(_, output)| output.is_none()) {
+            if let Poll::Ready(ready) = future.as_mut().poll(context) {
+                *output = Some(ready);
+            }
+        }
+        if waiting.iter().all(|(_, output)| output.is_some()) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    waiting.into_iter().filter_map(|(_, output)| output).collect()
 }
 
 /// Sends a call until it is answered, as long as there is time.

@@ -34,6 +34,9 @@ pub(super) trait Driver: Send + Sync + 'static {
     /// Runs the script at most once.
     fn call(&self, call: ScriptCall, deadline: CallDeadline) -> impl Future<Output = Result<Value>> + Send;
 
+    /// The same, sent already when this returns, whenever the reply is waited for.
+    fn send(&self, call: ScriptCall, deadline: CallDeadline) -> impl Future<Output = Result<Value>> + Send;
+
     /// Sends a script that nobody waits for; `then` is given the reply, unless nothing can be sent.
     fn send_then(&self, call: ScriptCall, then: Then);
 
@@ -83,6 +86,11 @@ impl Driver for BlockingRedis {
 
     fn call(&self, call: ScriptCall, deadline: CallDeadline) -> impl Future<Output = Result<Value>> + Send {
         ready(Self::call(self, call, deadline))
+    }
+
+    fn send(&self, call: ScriptCall, deadline: CallDeadline) -> impl Future<Output = Result<Value>> + Send {
+        let reply = Self::send(self, call, deadline);
+        async move { reply() }
     }
 
     fn send_then(&self, call: ScriptCall, then: Then) {

@@ -40,6 +40,10 @@ impl Driver for Tasks {
         self.redis.call(call, deadline)
     }
 
+    fn send(&self, call: ScriptCall, deadline: CallDeadline) -> impl Future<Output = Result<Value>> + Send {
+        self.redis.call(call, deadline)
+    }
+
     fn send_then(&self, call: ScriptCall, then: Then) {
         self.redis.send_detached(call, then);
     }

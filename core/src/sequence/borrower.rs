@@ -121,6 +121,10 @@ impl Borrower {
         }
     }
 
+    pub(super) fn trip(&self) -> f64 {
+        self.trip
+    }
+
     fn useful(&self) -> f64 {
         self.policy.longest_by(&self.policy) as f64
     }

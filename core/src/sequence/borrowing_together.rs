@@ -1,9 +1,10 @@
 //! A check of several items of which some are counted in other regions: spent from what those have lent, and decided with
 //! all others by one script of the near server.
 //!
-//! Where units are lacking, that script changes nothing but to take note of it. Then the regions in charge are asked, each
-//! for its own item, and the near script again: what they have charged stands for units. Where another item denies, what
-//! they have charged is kept in the allotment, for the calls that follow: nothing has to be taken back over the distance.
+//! Where units are lacking, that script changes nothing but to take note of it. Then the regions in charge are asked, all at
+//! once and each for its own item, and the near script again: what they have charged stands for units. Where another item
+//! denies, what they have charged is kept in the allotment, for the calls that follow: nothing has to be taken back over the
+//! distance.
 
 use redis::Value;
 use sluicegate_lua::{KernelSet, allotment};
@@ -33,10 +34,10 @@ pub(crate) struct BorrowingTogether<'a> {
     near: SmallList<usize>,
     loans: Vec<Loan>,
     step: Step,
-    /// Those whose regions in charge are yet to be asked, the next last.
+    /// The loans whose regions in charge are to be asked, the nearest first.
     lacking: Vec<usize>,
     failure: Option<Error>,
-    cut_off: Option<usize>,
+    cut_off: Vec<usize>,
     is_admitted: bool,
     /// Once all is decided: one outcome per charge.
     outcomes: Option<SmallList<Outcome>>,
@@ -45,8 +46,8 @@ pub(crate) struct BorrowingTogether<'a> {
 #[derive(Debug)]
 enum Step {
     Near,
-    /// The region in charge of one of the loans decides its item. How much to borrow, and the time of that.
-    Ask(usize, f64, Micros),
+    /// The regions in charge of what is lacking decide.
+    Ask,
     Done,
 }
 
@@ -124,7 +125,7 @@ impl<'a> BorrowingTogether<'a> {
             step: Step::Near,
             lacking: Vec::new(),
             failure: None,
-            cut_off: None,
+            cut_off: Vec::new(),
             is_admitted: false,
             outcomes: None,
         })
@@ -164,15 +165,14 @@ impl<'a> BorrowingTogether<'a> {
         let said = self.loans.iter().zip(allotments).map(|(loan, reply)| loan.borrower.spent(reply));
         let said: Vec<Spent> = said.collect::<Result<_>>()?;
         if said.iter().any(|spent| spent.spending == Spending::Elsewhere) {
-            self.lack(said);
-            return self.ask_next();
+            return self.lack(said);
         }
         self.decided(limits, said)
     }
 
     /// Takes note of what is lacking.
-    fn lack(&mut self, said: Vec<Spent>) {
-        for (place, spent) in said.into_iter().enumerate().rev() {
+    fn lack(&mut self, said: Vec<Spent>) -> Result<()> {
+        for (place, spent) in said.into_iter().enumerate() {
             let loan = &mut self.loans[place];
             if spent.spending == Spending::Elsewhere && loan.there.is_none() {
                 loan.borrower.note(LoanUse::Asked, spent.want);
@@ -181,24 +181,41 @@ impl<'a> BorrowingTogether<'a> {
                 self.lacking.push(place);
             }
         }
-    }
-
-    fn ask_next(&mut self) -> Result<()> {
-        let place = self.lacking.pop().ok_or_else(|| unexpected("it lacks what it was given"))?;
-        let (want, asked_at) = self.loans[place].want;
-        self.step = Step::Ask(place, want, asked_at);
+        if self.lacking.is_empty() {
+            return Err(unexpected("it lacks what it was given"));
+        }
+        let trip = |place: &usize| self.loans[*place].borrower.trip();
+        self.lacking.sort_by(|one, other| trip(one).total_cmp(&trip(other)));
+        self.step = Step::Ask;
         Ok(())
     }
 
-    fn lent(&mut self, place: usize, asked: (f64, Micros), reply: Value) -> Result<()> {
-        let loan = &mut self.loans[place];
-        let (deposit, outcome) = loan.borrower.lent(reply, Some(loan.cost), asked)?;
-        loan.there = Some((deposit, outcome.ok_or_else(unanswered)?));
-        if self.lacking.is_empty() {
-            self.step = Step::Near;
-            return Ok(());
+    /// What to send to regions in charge, by their places, before the near server is asked again: in the order in which
+    /// they are likely to answer.
+    pub(crate) fn asks(&self) -> Vec<(usize, ScriptCall)> {
+        let ask = |&place: &usize| {
+            let loan = &self.loans[place];
+            (loan.region, loan.borrower.lend(Some(loan.cost), loan.want.0))
+        };
+        self.lacking.iter().map(ask).collect()
+    }
+
+    /// Takes the replies to what [`asks`](Self::asks) gave. What was charged where others failed is kept.
+    pub(crate) fn answered(&mut self, replies: Vec<Result<Value>>) {
+        self.step = Step::Near;
+        for (place, reply) in std::mem::take(&mut self.lacking).into_iter().zip(replies) {
+            if let Err(error) = reply.and_then(|reply| self.loans[place].lent(reply)) {
+                self.cut_off.push(self.loans[place].region);
+                let charge = SmallList::from_buf([self.loans[place].charge]);
+                let error = located(error, self.plan, &charge, self.wire);
+                // One that no part of the limit makes good is the one to tell.
+                let is_graver =
+                    self.failure.as_ref().is_none_or(|known| known.is_undecided() && !error.is_undecided());
+                if is_graver {
+                    self.failure = Some(error);
+                }
+            }
         }
-        self.ask_next()
     }
 
     fn decided(&mut self, limits: Vec<Value>, said: Vec<Spent>) -> Result<()> {
@@ -227,9 +244,9 @@ impl<'a> BorrowingTogether<'a> {
         self.plan.charges[place].group != ENFORCED
     }
 
-    /// The place of the region in charge, where it failed to decide.
-    pub(crate) fn cut_off(&self) -> Option<usize> {
-        self.cut_off
+    /// The places of the regions in charge that failed to decide.
+    pub(crate) fn cut_off(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.cut_off)
     }
 
     /// What was decided, and what is yet to be sent to each region in charge, or kept.
@@ -248,6 +265,13 @@ impl<'a> BorrowingTogether<'a> {
 }
 
 impl Loan {
+    /// What its region in charge said.
+    fn lent(&mut self, reply: Value) -> Result<()> {
+        let (deposit, outcome) = self.borrower.lent(reply, Some(self.cost), self.want)?;
+        self.there = Some((deposit, outcome.ok_or_else(unanswered)?));
+        Ok(())
+    }
+
     fn outcome(&self, said: &Spent, is_admitted: bool) -> Outcome {
         let mut outcome = self.there.as_ref().map_or_else(|| said.outcome(), |(_, outcome)| *outcome);
         if outcome.fits && !is_admitted {
@@ -278,19 +302,11 @@ fn is_in_one_slot(plan: &Plan<'_>, wire: &CallSettings) -> bool {
 
 impl ScriptSequence for BorrowingTogether<'_> {
     fn next(&self) -> Option<ScriptCall> {
-        match self.step {
-            _ if self.failure.is_some() => None,
-            Step::Near => Some(self.near_call()),
-            Step::Ask(place, want, _) => {
-                let loan = &self.loans[place];
-                Some(loan.borrower.lend(Some(loan.cost), want))
-            }
-            Step::Done => None,
-        }
+        (self.failure.is_none() && matches!(self.step, Step::Near)).then(|| self.near_call())
     }
 
     fn region(&self) -> Option<usize> {
-        if let Step::Ask(place, ..) = self.step { Some(self.loans[place].region) } else { None }
+        None
     }
 
     fn is_undoing(&self) -> bool {
@@ -302,26 +318,14 @@ impl ScriptSequence for BorrowingTogether<'_> {
     }
 
     fn feed(&mut self, reply: Result<Value>) {
-        let step = std::mem::replace(&mut self.step, Step::Done);
-        if let (Step::Near, Some(now), None) = (&step, outside(&reply), self.clocks.server_now) {
+        if let (Some(now), None) = (outside(&reply), self.clocks.server_now) {
             self.clocks.server_now = Some(now);
-            self.step = Step::Near;
             return;
         }
-        let done = reply.and_then(|reply| match step {
-            Step::Near => self.near_said(reply),
-            Step::Ask(place, want, asked_at) => self.lent(place, (want, asked_at), reply),
-            Step::Done => Ok(()),
-        });
-        if let Err(error) = done {
-            let (places, error): (SmallList<usize>, _) = match step {
-                Step::Ask(place, ..) => {
-                    self.cut_off = Some(self.loans[place].region);
-                    (SmallList::from_buf([self.loans[place].charge]), error)
-                }
-                _ => (gather(0..self.plan.charges.len()), error.unmended()),
-            };
-            self.failure = Some(located(error, self.plan, &places, self.wire));
+        self.step = Step::Done;
+        if let Err(error) = reply.and_then(|reply| self.near_said(reply)) {
+            let places: SmallList<usize> = gather(0..self.plan.charges.len());
+            self.failure = Some(located(error.unmended(), self.plan, &places, self.wire));
         }
     }
 }

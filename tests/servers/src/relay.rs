@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -20,6 +20,9 @@ struct State {
     /// From one end to the other.
     delay: Duration,
     is_cut: AtomicBool,
+    is_mute: AtomicBool,
+    /// How many bytes came to the server.
+    arrived: AtomicU64,
     is_over: AtomicBool,
     streams: Mutex<Vec<TcpStream>>,
 }
@@ -35,6 +38,8 @@ impl Relay {
         let state = Arc::new(State {
             delay: trip / 2,
             is_cut: AtomicBool::new(false),
+            is_mute: AtomicBool::new(false),
+            arrived: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
             streams: Mutex::default(),
         });
@@ -60,6 +65,16 @@ impl Relay {
         self.state.is_cut.store(true, Ordering::SeqCst);
     }
 
+    /// Keeps back what the server answers, until it is told otherwise.
+    pub fn mute(&self, is_mute: bool) {
+        self.state.is_mute.store(is_mute, Ordering::SeqCst);
+    }
+
+    /// How many bytes have come to the server so far.
+    pub fn arrived(&self) -> u64 {
+        self.state.arrived.load(Ordering::SeqCst)
+    }
+
     /// Ends the connections that lost something, and hands on what comes on others.
     pub fn heal(&self) {
         self.state.end_all();
@@ -82,12 +97,12 @@ impl State {
         for stream in [&client, &server] {
             stream.set_nodelay(true)?;
         }
-        for (from, to) in [(&client, &server), (&server, &client)] {
+        for (from, to, answers) in [(&client, &server, false), (&server, &client, true)] {
             let (sender, receiver) = channel();
             let (from, to) = (from.try_clone()?, to.try_clone()?);
             let (reading, writing) = (Arc::clone(self), Arc::clone(self));
             thread::spawn(move || reading.read(from, &sender));
-            thread::spawn(move || writing.write(to, &receiver));
+            thread::spawn(move || writing.write(to, &receiver, answers));
         }
         if let Ok(mut streams) = self.streams.lock() {
             streams.extend([client, server]);
@@ -105,11 +120,20 @@ impl State {
         }
     }
 
-    fn write(&self, mut to: TcpStream, receiver: &Receiver<(Instant, Vec<u8>)>) {
+    fn write(&self, mut to: TcpStream, receiver: &Receiver<(Instant, Vec<u8>)>, answers: bool) {
         while let Ok((due, bytes)) = receiver.recv() {
             thread::sleep(due.saturating_duration_since(Instant::now()));
-            if !self.is_cut.load(Ordering::SeqCst) && to.write_all(&bytes).is_err() {
+            while answers && self.is_mute.load(Ordering::SeqCst) && !self.is_over.load(Ordering::SeqCst) {
+                thread::sleep(Duration::from_millis(1));
+            }
+            if self.is_cut.load(Ordering::SeqCst) {
+                continue;
+            }
+            if to.write_all(&bytes).is_err() {
                 break;
+            }
+            if !answers {
+                self.arrived.fetch_add(bytes.len() as u64, Ordering::SeqCst);
             }
         }
         let _ = to.shutdown(Shutdown::Both);

@@ -39,6 +39,11 @@ fn begin<'a>(plan: &'a Plan<'a>, wire: &'a CallSettings) -> Option<BorrowingToge
     BorrowingTogether::new(plan, wire, Op::Check, Some(NOW), |_| 40_000)
 }
 
+fn ask_near(sequence: &mut BorrowingTogether<'_>, server: &mut Server) {
+    let reply = server.send(&sequence.next().unwrap());
+    sequence.feed(Ok(reply));
+}
+
 /// What it would keep of each item, and how it decides.
 fn end(sequence: BorrowingTogether<'_>) -> (Option<Vec<bool>>, Vec<f64>) {
     let (decided, loans) = sequence.finish();
@@ -54,13 +59,13 @@ fn the_regions_in_charge_are_asked_and_then_the_near_server_decides() {
         let checks = [check("day", &keys[0], 2), check("near", "k", cost), check("day", &keys[1], 4)];
         let plan = Plan::new(&catalog, &checks, Op::Check).unwrap();
         let mut sequence = begin(&plan, &wire).unwrap();
-        let mut regions = Vec::new();
-        while let Some(call) = sequence.next() {
-            regions.push(sequence.region());
-            let reply = server.send(&call);
-            sequence.feed(Ok(reply));
-        }
-        assert_eq!(regions, [None, Some(1), Some(1), None]);
+        ask_near(&mut sequence, &mut server);
+        let asks = sequence.asks();
+        assert_eq!(asks.iter().map(|(region, _)| *region).collect::<Vec<_>>(), [1, 1], "both at once");
+        assert!(sequence.next().is_none(), "the near server waits for them");
+        sequence.answered(asks.iter().map(|(_, call)| Ok(server.send(call))).collect());
+        ask_near(&mut sequence, &mut server);
+        assert!(sequence.next().is_none() && sequence.asks().is_empty());
         assert_eq!(end(sequence), (Some(vec![true, admitted, true]), kept.to_vec()));
     }
 }
@@ -72,14 +77,18 @@ fn what_was_charged_for_a_call_that_fails_is_kept_for_others() {
     let checks = [check("day", &keys[0], 2), check("day", &keys[1], 4)];
     let plan = Plan::new(&catalog, &checks, Op::Check).unwrap();
     // The second region cannot be reached, or the near server after both have charged.
-    for (fails_at, cut_off, kept) in [(2, Some(1), [2.0, 0.0]), (3, None, [2.0, 4.0])] {
+    for (is_away, cut_off, kept) in [(true, vec![1], [2.0, 0.0]), (false, vec![], [2.0, 4.0])] {
         let mut sequence = begin(&plan, &wire).unwrap();
-        for _ in 0..fails_at {
-            let reply = server.send(&sequence.next().unwrap());
-            sequence.feed(Ok(reply));
+        ask_near(&mut sequence, &mut server);
+        let mut replies: Vec<_> = sequence.asks().iter().map(|(_, call)| Ok(server.send(call))).collect();
+        if is_away {
+            replies[1] = Err(failed("away"));
         }
-        sequence.feed(Err(failed("away")));
-        assert!(sequence.next().is_none());
+        sequence.answered(replies);
+        if !is_away {
+            sequence.feed(Err(failed("away")));
+        }
+        assert!(sequence.next().is_none() && sequence.asks().is_empty());
         assert_eq!(sequence.cut_off(), cut_off);
         assert_eq!(end(sequence), (None, kept.to_vec()));
     }

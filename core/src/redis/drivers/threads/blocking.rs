@@ -16,6 +16,7 @@ use crate::redis::drivers::hub::Hub;
 use crate::redis::drivers::multiplexer::Then;
 use crate::redis::settings::url::RedisUrl;
 use crate::redis::wire::command::{CallDeadline, RedisCommand};
+use crate::redis::wire::session::Id;
 use crate::script::ScriptCall;
 use crate::sync::fork::PerProcess;
 
@@ -41,6 +42,16 @@ impl BlockingRedis {
     /// Runs the script at most once.
     pub(crate) fn call(&self, call: ScriptCall, deadline: CallDeadline) -> Result<Value> {
         self.connections()?.carry_out(RedisCommand::Script(call), deadline)
+    }
+
+    /// The same, sent now; what this returns waits for the reply.
+    pub(crate) fn send(
+        &self,
+        call: ScriptCall,
+        deadline: CallDeadline,
+    ) -> impl FnOnce() -> Result<Value> + Send {
+        let sent = self.connections().map(|it| (it, it.submit(RedisCommand::Script(call), deadline)));
+        move || sent.and_then(|(Connections { hub, host }, id)| host.wait(hub, id))
     }
 
     /// Sends a script that nobody waits for.
@@ -131,12 +142,17 @@ impl Connections {
     }
 
     fn carry_out(&self, request: RedisCommand, deadline: CallDeadline) -> Result<Value> {
-        let id = self.hub.act(|multiplexer| {
+        let id = self.submit(request, deadline);
+        self.host.wait(&self.hub, id)
+    }
+
+    #[inline(always)]
+    fn submit(&self, request: RedisCommand, deadline: CallDeadline) -> Id {
+        self.hub.act(|multiplexer| {
             let now = Instant::now();
             self.host.look_after(multiplexer, now);
             multiplexer.submit(request, deadline, now)
-        });
-        self.host.wait(&self.hub, id)
+        })
     }
 }
 
