@@ -129,6 +129,7 @@ fn fuzz_replies() {
     let wire = CallSettings {
         prefix: "p".to_owned(),
         cluster: false,
+        near_cluster: false,
         default_timeout: 1_500_000,
         request_lifetime: 60_000_000,
         regions: None,

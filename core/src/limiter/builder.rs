@@ -86,7 +86,7 @@ impl Builder {
         let backend = match Backend::parse(&self.url.0)? {
             Backend::Memory => backend::Backend::Memory(self.in_memory()),
             Backend::Redis(url) => {
-                let servers = self.servers(&url, |url| BlockingRedis::new(url, &self.connection))?;
+                let servers = self.servers(&url, BlockingRedis::new)?;
                 backend::Backend::Server(servers.into())
             }
         };
@@ -105,8 +105,8 @@ impl Builder {
         let near = Backend::parse(&self.url.0)?;
         let servers = match &near {
             Backend::Memory => None,
-            Backend::Redis(url) => Some(self.servers(url, |url| {
-                Ok(Tasks { redis: self.redis(url, AsyncRedis::host()?)?, sleeper: None })
+            Backend::Redis(url) => Some(self.servers(url, |url, options| {
+                Ok(Tasks { redis: self.redis(url, options, AsyncRedis::host()?)?, sleeper: None })
             })?),
         };
         let rules = if self.rules.is_fixed() {
@@ -142,8 +142,8 @@ impl Builder {
         let wire = self.prepare()?;
         let backend = match (Backend::parse(&self.url.0)?, host) {
             (Backend::Redis(url), Some(host)) => {
-                let servers = self.servers(&url, |url| {
-                    let redis = self.redis(url, host())?;
+                let servers = self.servers(&url, |url, options| {
+                    let redis = self.redis(url, options, host())?;
                     Ok(Tasks { redis, sleeper: Some(Arc::clone(&sleeper)) })
                 })?;
                 backend::Backend::Server(servers.into())
@@ -157,10 +157,10 @@ impl Builder {
     }
 
     /// What carries the calls of tasks. Where denials are remembered for long, servers are to say when that ends.
-    fn redis(&self, url: &RedisUrl, host: Arc<dyn Host>) -> Result<AsyncRedis> {
+    fn redis(&self, url: &RedisUrl, options: &ConnectOptions, host: Arc<dyn Host>) -> Result<AsyncRedis> {
         let is_long = self.options.remember_denials > TRUST;
         let open = if is_long { AsyncRedis::tracking_keys } else { AsyncRedis::on };
-        open(url, &self.connection, host)
+        open(url, options, host)
     }
 
     /// Whether connecting takes no time, as there is nothing to connect to; validates everything.
@@ -193,13 +193,12 @@ impl Builder {
         self.rules.top_denied = self.options.top_denied as usize;
         let regions = self.region_map()?;
         let backend = Backend::parse(&self.url.0)?;
-        let has_tls = matches!(&backend, Backend::Redis(url) if url.tls);
+        let has_tls = self.has_tls()?;
         if let Some(source) = self.rules.source.with_tls(&self.tls_files()) {
             self.rules.source = source?;
             if !has_tls {
                 // They are not ignored, though the server has no use for them.
-                let ConnectOptions { tls_ca, tls_cert, tls_key, .. } = &mut self.connection;
-                [tls_ca, tls_cert, tls_key].into_iter().for_each(|file| *file = None);
+                self.connection = self.connection.without_tls_files();
             }
         }
         match &backend {
@@ -227,11 +226,13 @@ impl Builder {
         let is_cluster =
             |url: &str| Ok(matches!(Backend::parse(url)?, Backend::Redis(url) if url.is_cluster()));
         let far = self.options.regions.iter().flatten().map(|(_, url)| is_cluster(&url.0));
-        let cluster = far.chain([is_cluster(&self.url.0)]).collect::<Result<Vec<_>>>()?.contains(&true);
+        let near_cluster = is_cluster(&self.url.0)?;
+        let cluster = far.collect::<Result<Vec<_>>>()?.contains(&true) || near_cluster;
         let default_timeout = self.connection.connect_timeout + self.connection.response_timeout;
         Ok(CallSettings {
             prefix: self.options.prefix.clone(),
             cluster,
+            near_cluster,
             default_timeout: default_timeout.as_micros() as Micros,
             request_lifetime: self.request_lifetime(),
             regions,
@@ -271,13 +272,26 @@ impl Builder {
         Ok(Some(Arc::new(map)))
     }
 
-    /// The near servers, and those of other regions.
-    fn servers<D>(&self, near: &RedisUrl, open: impl Fn(&RedisUrl) -> Result<D>) -> Result<Servers<D>> {
+    /// The near servers, and those of other regions. TLS files are for those that have TLS; where none has, they are refused.
+    fn servers<D>(
+        &self,
+        near: &RedisUrl,
+        open: impl Fn(&RedisUrl, &ConnectOptions) -> Result<D>,
+    ) -> Result<Servers<D>> {
+        let (has_tls, plain) = (self.has_tls()?, self.connection.without_tls_files());
+        let open = |url: &RedisUrl| open(url, if has_tls && !url.tls { &plain } else { &self.connection });
         let far = self.options.regions.iter().flatten().map(|(name, url)| match Backend::parse(&url.0)? {
             Backend::Redis(url) if Some(name) != self.options.region.as_ref() => open(&url).map(Some),
             _ => Ok(None),
         });
         Servers::new(open(near)?, far)
+    }
+
+    /// Whether any server has TLS.
+    fn has_tls(&self) -> Result<bool> {
+        let urls = self.options.regions.iter().flatten().map(|(_, url)| url).chain([&self.url]);
+        let has_tls = |url: &Hidden| Ok(matches!(Backend::parse(&url.0)?, Backend::Redis(url) if url.tls));
+        Ok(urls.map(has_tls).collect::<Result<Vec<_>>>()?.contains(&true))
     }
 
     fn request_lifetime(&self) -> Micros {

@@ -64,10 +64,20 @@ impl<'a> RequestRecord<'a> {
     /// The error for items that one script cannot decide.
     #[cold]
     pub(crate) fn of_several_slots(&self) -> Error {
-        self.rule.refused(
-            "request_id: the items lie in several hash slots of the Cluster, which have no record in common (leave it \
-             out, or give each item a call and an id of its own)",
-        )
+        self.of_several("lie in several hash slots of the Cluster")
+    }
+
+    /// The same for items of which several regions are in charge.
+    #[cold]
+    pub(crate) fn of_several_regions(&self) -> Error {
+        self.of_several("are counted in several regions")
+    }
+
+    fn of_several(&self, what: &str) -> Error {
+        self.rule.refused(&format!(
+            "request_id: the items {what}, which have no record in common (leave it out, or give each item a call and \
+             an id of its own)"
+        ))
     }
 }
 

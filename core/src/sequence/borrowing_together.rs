@@ -82,7 +82,7 @@ impl Loan {
 }
 
 impl<'a> BorrowingTogether<'a> {
-    /// `None`: nothing is borrowed for, or an item has to be decided by its region in charge, or, on a Cluster, no script
+    /// `None`: nothing is borrowed for, or an item has to be decided by its region in charge, or, on a near Cluster, no script
     /// may touch all keys. Then each item is decided where it is counted. `trip` says how long it takes to a region and back.
     pub(crate) fn new(
         plan: &'a Plan<'a>,
@@ -297,7 +297,7 @@ impl Loan {
 fn is_in_one_slot(plan: &Plan<'_>, wire: &CallSettings) -> bool {
     let mut slots = plan.charges.iter().map(|charge| slot_of(charge.tag.as_bytes()));
     let first = slots.next();
-    !wire.cluster || slots.all(|slot| Some(slot) == first)
+    !wire.near_cluster || slots.all(|slot| Some(slot) == first)
 }
 
 impl ScriptSequence for BorrowingTogether<'_> {

@@ -134,7 +134,7 @@ impl<'a> DecisionSequence<'a> {
     ) -> Self {
         let stages = stages::of(plan, wire);
         let refusal =
-            plan.request.as_deref().filter(|_| stages.len() > 1).map(RequestRecord::of_several_slots);
+            plan.request.as_deref().filter(|_| stages.len() > 1).map(|record| refused(record, plan, wire));
         let stages = if refusal.is_some() { SmallList::new() } else { stages };
         let looks = if is_taking(op) && stages.len() > 1 { stages.clone() } else { SmallList::new() };
         let steps = |op, stages: SmallList<SmallList<usize>>| {
@@ -396,6 +396,18 @@ impl ScriptSequence for DecisionSequence<'_> {
             // The first failure is the one to tell; this one left a charge that could not be undone.
             Err(_) => self.failure = self.failure.take().map(Error::maybe_done),
         }
+    }
+}
+
+/// The error for a request id of a call that takes several scripts.
+#[cold]
+fn refused(record: &RequestRecord<'_>, plan: &Plan<'_>, wire: &CallSettings) -> Error {
+    let mut regions = plan.charges.iter().map(|charge| wire.region_of(charge));
+    let first = regions.next();
+    if regions.all(|region| Some(region) == first) {
+        record.of_several_slots()
+    } else {
+        record.of_several_regions()
     }
 }
 

@@ -17,6 +17,8 @@ pub(crate) struct CallSettings {
     pub(crate) prefix: String,
     /// Whether keys of different hash slots need calls of their own.
     pub(crate) cluster: bool,
+    /// The same of the near server's, for a script that touches no other.
+    pub(crate) near_cluster: bool,
     /// The time that a call may take unless it says otherwise, in microseconds.
     pub(crate) default_timeout: Micros,
     /// How long the answer to a request is kept.

@@ -17,6 +17,11 @@ impl ConnectOptions {
         Ok(())
     }
 
+    /// The same for servers without TLS.
+    pub(crate) fn without_tls_files(&self) -> Self {
+        Self { tls_ca: None, tls_cert: None, tls_key: None, ..self.clone() }
+    }
+
     /// Refuses options that only a TLS connection can honour: elsewhere they would be ignored.
     pub(crate) fn validate_without_tls(&self) -> Result<()> {
         if self.tls_ca.is_some() || self.tls_cert.is_some() || self.tls_key.is_some() {

@@ -57,6 +57,7 @@ fn a_refund_that_fails_does_not_keep_others_from_being_made() {
     let wire = CallSettings {
         prefix: "p".to_owned(),
         cluster: true,
+        near_cluster: true,
         default_timeout: 1_500_000,
         request_lifetime: 60_000_000,
         regions: None,
@@ -90,6 +91,7 @@ fn a_grant_that_leaves_more_than_can_be_counted_is_refused() {
     let wire = CallSettings {
         prefix: "p".to_owned(),
         cluster: false,
+        near_cluster: false,
         default_timeout: 1_500_000,
         request_lifetime: 60_000_000,
         regions: None,
@@ -116,6 +118,7 @@ fn a_reply_with_impossible_numbers_is_refused() {
     let wire = CallSettings {
         prefix: "p".to_owned(),
         cluster: false,
+        near_cluster: false,
         default_timeout: 1_500_000,
         request_lifetime: 60_000_000,
         regions: None,

@@ -132,6 +132,7 @@ fn several_slots_have_no_record_in_common() {
     let wire = |cluster| CallSettings {
         prefix: "p".to_owned(),
         cluster,
+        near_cluster: cluster,
         default_timeout: 1_500_000,
         request_lifetime: 60_000_000,
         regions: None,
@@ -157,6 +158,7 @@ fn a_record_outlives_the_call() {
         let wire = CallSettings {
             prefix: "p".to_owned(),
             cluster: false,
+            near_cluster: false,
             default_timeout: 1_500_000,
             request_lifetime: 60_000_000,
             regions: None,

@@ -26,6 +26,7 @@ impl Server {
         let wire = CallSettings {
             prefix: "p".to_owned(),
             cluster: true,
+            near_cluster: true,
             default_timeout: 1_500_000,
             request_lifetime: 60_000_000,
             regions: None,

@@ -25,7 +25,7 @@ fn world() -> (Server, CallSettings, Catalog) {
     let urls: BTreeMap<_, _> =
         ["eu", "us"].map(|name| (name.to_owned(), Hidden("memory://".to_owned()))).into();
     let regions = Some(Arc::new(RegionMap::new(&urls, Some("eu"), None).unwrap()));
-    let wire = CallSettings { cluster: false, regions, ..server.wire.clone() };
+    let wire = CallSettings { cluster: false, near_cluster: false, regions, ..server.wire.clone() };
     (server, wire, catalog(RULES))
 }
 
@@ -105,7 +105,9 @@ fn what_only_the_region_in_charge_can_decide_makes_all_decide_there() {
     };
     assert!(is_borrowed(&wire, [("near", "k"), ("near", "l")]));
     assert!(!is_borrowed(&wire, [("near", "k"), ("plans", "k")]), "limits of single keys");
-    let cluster = CallSettings { cluster: true, ..wire.clone() };
+    let far_cluster = CallSettings { cluster: true, ..wire.clone() };
+    assert!(is_borrowed(&far_cluster, [("near", "k"), ("near", "l")]), "several slots of another region");
+    let cluster = CallSettings { near_cluster: true, ..far_cluster };
     assert!(is_borrowed(&cluster, [("near", key), ("near", key)]), "one slot");
     assert!(!is_borrowed(&cluster, [("near", "k"), ("near", "l")]), "several slots");
 }
