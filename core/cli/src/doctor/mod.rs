@@ -1,5 +1,6 @@
 //! Whether servers are fit for limits: each line is good, or says what to do.
 
+mod region_maps;
 mod region_rules;
 mod report;
 
@@ -12,6 +13,7 @@ use clap::Args as ClapArgs;
 use sluicegate::internal::{Examined, examine};
 use sluicegate::{RateLimiter, Rules};
 
+use self::region_maps::region_maps;
 use self::region_rules::region_rules;
 use self::report::Report;
 use crate::backend::{BackendArgs, builder};
@@ -49,6 +51,9 @@ pub(crate) struct DoctorArgs {
     /// The rules that a region has, as --rules; repeat it for each. A region without has those of --rules
     #[arg(long = "region-rules", value_name = "NAME=RULES", value_parser = rules_of_region, requires = "regions")]
     region_rules: Vec<(String, String)>,
+    /// The names of all regions in the configuration of one, as in eu=ap,eu,us; repeat it for each
+    #[arg(long = "region-map", value_name = "NAME=NAMES", value_parser = map_of_region, requires = "regions")]
+    region_maps: Vec<(String, String)>,
 }
 
 fn region(text: &str) -> Result<(String, String), String> {
@@ -57,6 +62,10 @@ fn region(text: &str) -> Result<(String, String), String> {
 
 fn rules_of_region(text: &str) -> Result<(String, String), String> {
     named(text, "it has to be NAME=RULES, as in eu=rules.jsonc")
+}
+
+fn map_of_region(text: &str) -> Result<(String, String), String> {
+    named(text, "it has to be NAME=NAMES, as in eu=ap,eu,us")
 }
 
 fn named(text: &str, wanted: &'static str) -> Result<(String, String), String> {
@@ -78,6 +87,10 @@ pub(crate) fn doctor(args: &DoctorArgs, out: &mut impl Write) -> Result<ExitStat
     if !args.region_rules.is_empty() {
         let names = args.regions.iter().map(|(name, _)| name.as_str());
         region_rules(names, &args.region_rules, rules.map(OsString::as_os_str), &mut report)?;
+    }
+    if !args.region_maps.is_empty() {
+        let names = args.regions.iter().map(|(name, _)| name.as_str()).collect();
+        region_maps(&names, &args.region_maps, &mut report)?;
     }
     let mut known = HashMap::new();
     if args.regions.is_empty() {
@@ -109,14 +122,24 @@ fn names_of_regions(args: &DoctorArgs) -> Result<(), CommandError> {
     if let Some((twice, _)) = args.regions.iter().find(|(name, _)| !names.insert(name)) {
         return Err(CommandError::Other(format!("--region {twice} is there twice: each region has one URL")));
     }
-    if let Some((foreign, _)) = args.region_rules.iter().find(|(name, _)| !names.contains(name)) {
-        return Err(CommandError::Other(format!("--region-rules {foreign}: there is no --region {foreign}")));
-    }
-    let mut ruled = HashSet::new();
-    if let Some((twice, _)) = args.region_rules.iter().find(|(name, _)| !ruled.insert(name)) {
-        return Err(CommandError::Other(format!(
-            "--region-rules {twice} is there twice: each region has one set"
-        )));
+    of_known_regions("--region-rules", &args.region_rules, &names)?;
+    of_known_regions("--region-map", &args.region_maps, &names)
+}
+
+/// Refuses what is stated of a region that is none, or twice.
+fn of_known_regions(
+    option: &str,
+    stated: &[(String, String)],
+    names: &HashSet<&String>,
+) -> Result<(), CommandError> {
+    let mut known = HashSet::new();
+    for (name, _) in stated {
+        if !names.contains(name) {
+            return Err(CommandError::Other(format!("{option} {name}: there is no --region {name}")));
+        }
+        if !known.insert(name) {
+            return Err(CommandError::Other(format!("{option} {name} is there twice: each region has one")));
+        }
     }
     Ok(())
 }

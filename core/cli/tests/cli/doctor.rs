@@ -175,3 +175,47 @@ fn rules_of_a_region_need_the_region() {
     ]);
     assert_eq!(lines(&out, "note   region us: its rules are not known").len(), 1, "{out}");
 }
+
+/// What is said of the maps of `eu` and `us`, where these are stated.
+fn of_maps(stated: &[&str]) -> (i32, String) {
+    let mut args = vec!["doctor", "--region", "eu=redis://127.0.0.1:1", "--region", "us=redis://127.0.0.1:1"];
+    stated.iter().for_each(|map| args.extend(["--region-map", map]));
+    let (code, out, err) = outcome(&args);
+    let (_, rest) = out.split_once("the maps of the regions\n").unwrap_or(("", &err));
+    (code, rest.split("region eu\n").next().unwrap().to_owned())
+}
+
+#[test]
+fn regions_with_the_same_map_are_good() {
+    let (_, out) = of_maps(&["eu=eu,us", "us=us, eu"]);
+    assert_eq!(lines(&out, "ok     map of region eu: eu, us").len(), 1, "{out}");
+    assert_eq!(lines(&out, "ok     map of region us: eu, us").len(), 1, "{out}");
+    assert_eq!(out.lines().count(), 2, "{out}");
+    let (_, out) = of_maps(&["us=eu,us"]);
+    assert_eq!(
+        lines(&out, "note   map of region eu: is not known; name it with --region-map").len(),
+        1,
+        "{out}"
+    );
+}
+
+#[test]
+fn regions_with_different_maps_are_named() {
+    let (code, out) = of_maps(&["eu=eu,us", "us=us,ap,eu-1,"]);
+    let differs =
+        r#"to do  map of region us: lacks eu, and has also "", ap, eu-1; give all regions the same names"#;
+    assert_eq!((code, lines(&out, differs).len()), (1, 1), "{out}");
+    assert_eq!(lines(&out, "ok     map of region eu: eu, us").len(), 1, "{out}");
+}
+
+#[test]
+fn the_map_of_a_region_needs_the_region() {
+    for (map, expected) in [
+        (&["ap=eu,us"][..], "--region-map ap: there is no --region ap"),
+        (&["eu=eu,us", "eu=eu"], "--region-map eu is there twice"),
+        (&["eu"], "NAME=NAMES"),
+    ] {
+        let (code, err) = of_maps(map);
+        assert!(code == 2 && err.contains(expected), "{err}");
+    }
+}
