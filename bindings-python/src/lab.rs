@@ -72,7 +72,7 @@ type GivenCall = (u64, String, u64, Option<u64>);
 
 /// Runs traffic, given as specs or as calls, through every rule.
 #[pyfunction]
-#[pyo3(signature = (rules, specs, calls, seed, bin_us, start_us))]
+#[pyo3(signature = (rules, specs, calls, seed, bin_us, start_us, processes))]
 pub(crate) fn lab_run(
     py: Python<'_>,
     rules: &Bound<'_, PyAny>,
@@ -81,6 +81,7 @@ pub(crate) fn lab_run(
     seed: u64,
     bin_us: Option<u64>,
     start_us: Option<u64>,
+    processes: u64,
 ) -> PyResult<LabReport> {
     let source = rules::source(rules)?;
     let failed = |error: sluicegate::Error| exception(py, &error);
@@ -93,7 +94,7 @@ pub(crate) fn lab_run(
         }
     };
     let mut options = Options::default();
-    (options.seed, options.bin_us) = (seed, bin_us);
+    (options.seed, options.bin_us, options.processes) = (seed, bin_us, processes);
     options.start_us = start_us.unwrap_or(options.start_us);
     let mut collector = Collector { start_us: options.start_us, ..Collector::default() };
     let report = py.detach(|| simulate(&rules, &traffic, options, &mut collector)).map_err(failed)?;

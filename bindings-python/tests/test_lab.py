@@ -117,6 +117,14 @@ def test_bars_narrower_than_a_pixel_are_drawn() -> None:
     pyplot.close(figure)
 
 
+def test_processes_borrow() -> None:
+    rules = [{"rule_id": "r", "rate": "10000/s", "burst": 1000, "lease": {}}]
+    result = lab.run(rules, "poisson:rate=20000/s,for=500ms")
+    assert list(result.strategies) == ["r", "r-even", "r-skewed"]
+    assert result["r-even"].figures["borrowing"]["processes"] == 10
+    assert list(lab.run(rules, "poisson:rate=20000/s,for=100ms", processes=0).strategies) == ["r"]
+
+
 def test_the_notebook_runs() -> None:
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     notebook = nbformat.read(NOTEBOOK, as_version=4)

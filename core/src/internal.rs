@@ -1,5 +1,7 @@
 //! What the lab and the command-line tool need besides the public items. It may change in any release.
 
+mod borrowing;
+
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -14,6 +16,8 @@ use crate::options::LimiterOptions;
 use crate::request::Check;
 use crate::rules::{self, CalendarWindow, Identifier, Limit, Rule};
 use crate::text::words;
+
+pub use borrowing::{BorrowingProcess, Lender, LoanReply, LoanRequest, ProcessDecision, UnspentUnits};
 
 pub use crate::limiter::Examined;
 pub use crate::random::Random;

@@ -918,5 +918,6 @@ def lab_run(
     seed: int,
     bin_us: int | None,
     start_us: int | None,
+    processes: int,
 ) -> LabReport:
     """Runs traffic, given as specs or as calls of (microseconds, key, cost, microseconds under way), through every rule."""

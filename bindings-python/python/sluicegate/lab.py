@@ -40,13 +40,15 @@ def run(
     seed: int = 1,
     bin: float | None = None,
     start: float | None = None,
+    processes: int = 10,
 ) -> Result:
     """Sends the same traffic through every rule, each alone, in virtual time.
 
     `traffic` is a spec such as `"poisson:rate=100/s,keys=1000,for=1h"`, several of them, or an iterable of calls: time
     in seconds since the beginning, key, cost if it is not 1, and for rules of `concurrency` how many seconds the call takes
     (`duration=` of a spec). `seed` fixes what is random; `bin` is the width of a
-    bin in seconds; `start` is when virtual time begins, in seconds since 1970.
+    bin in seconds; `start` is when virtual time begins, in seconds since 1970. Of each rule with `lease`, so many `processes` borrow, evenly
+    and unevenly busy, as strategies of their own: `-even` and `-skewed` after the rule's name.
     """
     if isinstance(traffic, str):
         traffic = [traffic]
@@ -64,6 +66,7 @@ def run(
         seed,
         None if bin is None else _micros(bin),
         None if start is None else _micros(start),
+        processes,
     )
     return Result(native)
 
@@ -163,7 +166,7 @@ class Result:
         return float(self.figures["length_us"]) / _MICROSECONDS
 
     def svg(self, picture: str = "raster") -> str:
-        """A picture: `raster`, `admitted`, `windows`, `cumulative`, `waits` or `fairness`."""
+        """A picture: `raster`, `admitted`, `windows`, `cumulative`, `excess`, `waits` or `fairness`."""
         return self._native.svg(picture)
 
     def html(self) -> str:

@@ -59,6 +59,11 @@ fn strategy(it: &StrategyReport) -> Value {
         })
     });
     let denied = it.most_denied.iter().map(|it| json!({ "key": it.key, "denied": it.denied }));
+    let excess = it
+        .excess
+        .as_ref()
+        .map(|it| json!({ "most": it.most, "bound": it.bound, "beyond_bound": it.beyond_bound }));
+    let borrowing = it.borrowing.map(|it| json!({ "processes": it.processes, "requests": it.requests }));
     json!({
         "rule": it.name,
         "algorithm": it.algorithm,
@@ -75,6 +80,8 @@ fn strategy(it: &StrategyReport) -> Value {
         "jain_asked": it.fairness.jain_asked,
         "waits": waits,
         "most_denied": denied.collect::<Value>(),
+        "excess": excess,
+        "borrowing": borrowing,
     })
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use sluicegate::rules::{Algorithm, Rule, Rules, Scope};
 use sluicegate::{CheckOptions, Decision, ManualClock, RateLimiter, Reservation, Result};
 
+use super::fleet::{Fleet, Verdict};
 use super::observer::{Observer, Record};
 use super::options::Options;
 use super::tally::{CountedCall, Tally};
@@ -23,10 +24,13 @@ struct HeldByCall<'a> {
 
 /// A rule during a run; times are microseconds since the beginning of the run.
 pub(super) struct RuleRun<'a> {
-    number: usize,
+    /// Its place among the strategies.
+    pub(super) number: usize,
     rule: &'a Arc<Rule>,
     needs_resource: bool,
     limiter: RateLimiter,
+    /// Decide instead of the limiter.
+    fleet: Option<Fleet<'a>>,
     /// What is the time; without it, the limiter's own clock.
     clock: Option<ManualClock>,
     start_us: u64,
@@ -57,7 +61,6 @@ enum What {
 
 impl<'a> RuleRun<'a> {
     pub(super) fn new(
-        number: usize,
         rule: &'a Arc<Rule>,
         rules: &Rules,
         traffic: &'a Traffic,
@@ -73,10 +76,11 @@ impl<'a> RuleRun<'a> {
             builder = builder.prefix(prefix);
         }
         let mut lane = Self {
-            number,
+            number: 0,
             rule,
             needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
             limiter: builder.build()?,
+            fleet: None,
             clock,
             start_us: options.start_us,
             flows: traffic.flows(&rule.id, options.seed, options.start_us),
@@ -91,6 +95,19 @@ impl<'a> RuleRun<'a> {
             }
         }
         Ok(lane)
+    }
+
+    /// Lets processes decide by units that they borrow.
+    pub(super) fn by_fleet(mut self, fleet: Fleet<'a>) -> Self {
+        self.tally.name = format!("{}-{}", self.rule.id, fleet.name());
+        self.fleet = Some(fleet);
+        self
+    }
+
+    /// What was counted.
+    pub(super) fn into_tally(mut self) -> Tally {
+        self.tally.borrowing = self.fleet.map(|fleet| (fleet.count, fleet.requests));
+        self.tally
     }
 
     fn push(&mut self, at_us: u64, flow: u32, caller: u32) {
@@ -153,37 +170,51 @@ impl<'a> RuleRun<'a> {
         if self.needs_resource {
             options = options.resource(resource);
         }
-        let (decision, reservation) = self.decide(key, options)?;
-        // A rule in shadow is looked at for what it would do.
-        let admitted = decision.allowed && !decision.shadow_denied;
+        let (verdict, reservation) = match &mut self.fleet {
+            Some(fleet) => (fleet.decide(self.start_us + now_us, key, cost), None),
+            None => self.decide(key, options)?,
+        };
+        let Verdict { allowed: admitted, remaining, retry_after_us, borrowed } = verdict;
         let resource = options.resource.map_or("", |_| resource);
-        self.tally.add(&CountedCall { at_us: now_us, key, resource, cost, admitted, denied: !admitted });
+        let denied = !admitted;
+        self.tally.add(&CountedCall { at_us: now_us, key, resource, cost, admitted, denied, borrowed });
         observer.decided(&Record {
             strategy: self.number,
-            rule: &self.rule.id,
+            rule: &self.tally.name,
             at_us: self.start_us + now_us,
             key,
             resource: options.resource,
             cost,
             admitted,
-            remaining: decision.remaining,
-            retry_after: decision.retry_after,
+            remaining,
+            retry_after: retry_after_us.map_or(Duration::MAX, Duration::from_micros),
         });
         if let (Some(reservation), Some(duration_us)) = (reservation, duration_us) {
             self.hold(now_us + duration_us, HeldByCall { reservation, key, resource, cost });
         }
-        let wait = decision.retry_after;
-        let retry_after_us = (wait != Duration::MAX).then_some(wait.as_micros() as u64);
         Ok(CallResult { admitted, retry_after_us })
     }
 
     /// The decision on a call, with what an admitted one holds under a rule of `concurrency`.
-    fn decide(&self, key: &str, options: CheckOptions<'_>) -> Result<(Decision, Option<Reservation>)> {
+    fn decide(&self, key: &str, options: CheckOptions<'_>) -> Result<(Verdict, Option<Reservation>)> {
         if self.rule.algorithm != Algorithm::Concurrency {
-            return Ok((self.limiter.check_with(&self.rule.id, key, options)?, None));
+            return Ok((Verdict::from(&self.limiter.check_with(&self.rule.id, key, options)?), None));
         }
         let reservation = self.limiter.reserve_with(&self.rule.id, key, options)?;
-        let decision = reservation.decision().clone();
-        Ok((decision, Some(reservation).filter(|it| it.allowed && !it.shadow_denied)))
+        let verdict = Verdict::from(reservation.decision());
+        Ok((verdict, Some(reservation).filter(|_| verdict.allowed)))
+    }
+}
+
+impl From<&Decision> for Verdict {
+    fn from(decision: &Decision) -> Self {
+        let wait = decision.retry_after;
+        Self {
+            // A rule in shadow is looked at for what it would do.
+            allowed: decision.allowed && !decision.shadow_denied,
+            remaining: decision.remaining,
+            retry_after_us: (wait != Duration::MAX).then_some(wait.as_micros() as u64),
+            borrowed: 0,
+        }
     }
 }

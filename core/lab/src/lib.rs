@@ -17,6 +17,7 @@
 //! Nothing here does I/O. An [`Observer`] sees every decision, may make a run wait for real time, and may end it.
 
 mod compare;
+mod fleet;
 mod json;
 mod lane;
 mod observer;
@@ -35,7 +36,8 @@ pub use observer::{Observer, Record};
 pub use options::{Options, START_US};
 pub use replay::Replay;
 pub use report::{
-    Bin, DeniedKey, Fairness, LimitReport, Report, Requests, StrategyReport, WaitReport, Worst,
+    Bin, BorrowingReport, DeniedKey, ExcessReport, Fairness, LimitReport, Report, Requests, StrategyReport,
+    WaitReport, Worst,
 };
 pub use simulation::simulate;
 pub use traffic::{Call, CallDuration, Traffic, WORDS};

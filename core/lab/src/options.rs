@@ -19,11 +19,13 @@ pub struct Options {
     pub seed: u64,
     /// Width of a bin in microseconds. Default: a round time, of which the run has about 600.
     pub bin_us: Option<u64>,
+    /// How many processes borrow of each rule with `lease`, in virtual time; 0: none does. Default: 10.
+    pub processes: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let url = "memory://".to_owned();
-        Self { url, prefix: None, real_time: false, start_us: START_US, seed: 1, bin_us: None }
+        Self { url, prefix: None, real_time: false, start_us: START_US, seed: 1, bin_us: None, processes: 10 }
     }
 }

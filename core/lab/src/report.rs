@@ -1,8 +1,12 @@
 //! What a run showed.
 
+mod borrowing;
+
 use std::mem::take;
 
 use sluicegate::rules::Scope;
+
+pub use borrowing::{BorrowingReport, ExcessReport};
 
 use super::tally::{Bound, Counts, Keys, LimitTally, Series, Tally, Waits};
 
@@ -80,6 +84,10 @@ pub struct StrategyReport {
     pub bound: Vec<(u64, f64)>,
     /// The keys that were denied most often.
     pub most_denied: Vec<DeniedKey>,
+    /// What was admitted beyond limit and burst, of a rule with `lease` that leaks.
+    pub excess: Option<ExcessReport>,
+    /// How processes borrowed that decided by this rule.
+    pub borrowing: Option<BorrowingReport>,
 }
 
 /// How close admissions came to one limit.
@@ -214,7 +222,10 @@ impl Report {
 impl Tally {
     fn widen(&mut self, width_us: u64) {
         self.counts.widen(width_us);
-        self.limits.iter_mut().for_each(|limit| limit.new_keys.widen(width_us));
+        for limit in &mut self.limits {
+            limit.new_keys.widen(width_us);
+            limit.excess.iter_mut().for_each(|excess| excess.bins.widen(width_us));
+        }
     }
 }
 
@@ -223,8 +234,11 @@ impl StrategyReport {
         let bound = bound(&tally.limits, start_us, tally.counts.width_us(), bins);
         let mut counted: Vec<Bin> = tally.counts.bins().iter().map(Bin::from).collect();
         counted.resize(bins, Bin::default());
+        let excess = tally.limits.first().and_then(|limit| limit.excess.as_ref());
         Self {
-            name: tally.rule.id.to_string(),
+            excess: excess.map(|excess| ExcessReport::new(excess, bins)),
+            borrowing: tally.borrowing.map(|(processes, requests)| BorrowingReport { processes, requests }),
+            name: take(&mut tally.name),
             algorithm: tally.rule.algorithm.name(),
             limits: tally.limits.iter().map(LimitReport::from).collect(),
             admitted: tally.total.admitted,

@@ -40,6 +40,16 @@ fn zoo() -> Report {
     run(&Rules::from_file(root().join("examples/zoo/rules.jsonc")).unwrap(), &specs)
 }
 
+/// The run of the page about leases.
+fn leases() -> Report {
+    let page = fs::read_to_string(root().join("docs/operations/leases.md")).unwrap();
+    let command = page.split("$ sluicegate lab '").nth(1).unwrap().split("```").next().unwrap();
+    let (rules, rest) = command.split_once('\'').unwrap();
+    let specs: Vec<_> =
+        rest.split("--traffic ").skip(1).filter_map(|rest| rest.split_whitespace().next()).collect();
+    run(&Rules::from_json(rules).unwrap(), &specs)
+}
+
 fn pictures() -> Vec<(&'static str, String)> {
     let (edge, overload) = (compared(&EDGE), compared(&OVERLOAD));
     let polite = compared(&["obedient:clients=12,keys=1,rate=2/s,pick=turn,for=10m"]);
@@ -48,7 +58,7 @@ fn pictures() -> Vec<(&'static str, String)> {
         &compare(&["fixed_window", "sliding_window", "gcra"], 3_000, 3_600 * SECOND, None).unwrap(),
     );
     let day = run(&hour.unwrap(), &["day:rate=2400/h,for=1d"]);
-    let zoo = zoo();
+    let (zoo, leases) = (zoo(), leases());
     vec![
         ("edge-raster", Picture::Raster.svg(&edge)),
         ("edge-windows", Picture::Windows.svg(&edge)),
@@ -61,6 +71,7 @@ fn pictures() -> Vec<(&'static str, String)> {
         ("day-admitted", Picture::Admitted.svg(&day)),
         ("zoo-raster", Picture::Raster.svg(&zoo)),
         ("zoo-admitted", Picture::Admitted.svg(&zoo)),
+        ("leases-excess", Picture::Excess.svg(&leases)),
     ]
 }
 

@@ -14,7 +14,9 @@ mod watch;
 
 pub(crate) use borrowed::Asked;
 pub(crate) use denial::Now;
-#[cfg(test)]
+#[cfg(feature = "internal")]
+pub(crate) use lease::Unspent;
+#[cfg(any(test, feature = "internal"))]
 pub(crate) use lease::{Lease, Spending};
 pub(crate) use shard::Returned;
 pub(crate) use table::Cells;

@@ -3,7 +3,7 @@
 #[cfg(test)]
 pub(crate) mod allotment;
 mod deposit;
-#[cfg(test)]
+#[cfg(any(test, feature = "internal"))]
 pub(crate) mod lending;
 mod map;
 mod once;

@@ -109,7 +109,7 @@ impl Borrower {
     }
 
     /// To borrow of the near server itself.
-    pub(super) fn leasing(charge: &Charge<'_>, prefix: &str, age: f64, clock: Option<Micros>) -> Self {
+    pub(crate) fn leasing(charge: &Charge<'_>, prefix: &str, age: f64, clock: Option<Micros>) -> Self {
         Self {
             policy: charge.policy.as_ref().clone(),
             near: String::new(),

@@ -86,6 +86,9 @@ pub(crate) struct LabArgs {
     /// Seed of random traffic: the same seed gives the same run
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
+    /// How many processes borrow units of each rule with "lease", in virtual time: evenly and unevenly busy; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(..=1000), conflicts_with_all = ["url", "replay"])]
+    pub(super) processes: u64,
     /// When virtual time begins, such as 2026-01-01T00:00:00Z
     #[arg(long, value_name = "TIME", value_parser = start, conflicts_with_all = ["url", "replay"])]
     pub(super) start: Option<u64>,

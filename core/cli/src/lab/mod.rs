@@ -64,7 +64,7 @@ fn run(args: &LabArgs, rules: &Rules, watch: &mut Watch) -> Result<Report, Comma
     let specs = if args.traffic.is_empty() { vec![TRAFFIC.to_owned()] } else { args.traffic.clone() };
     let traffic = Traffic::parse(&specs, rules)?;
     let mut options = Options::default();
-    (options.seed, options.bin_us) = (args.seed, args.bin);
+    (options.seed, options.bin_us, options.processes) = (args.seed, args.bin, args.processes);
     if let Some(start) = args.start {
         options.start_us = start;
     }

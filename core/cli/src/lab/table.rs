@@ -12,6 +12,21 @@ const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '
 const COLUMNS: usize = 64;
 const PERCENT: u64 = 100;
 
+/// A row; columns after the sixth are shown where a strategy has something in them.
+type Cells = [String; 10];
+const HEADS: [&str; 10] = [
+    "rule",
+    "admitted",
+    "denied",
+    "fullest window",
+    "denial run",
+    "Jain",
+    "wait p50",
+    "wait p99",
+    "beyond burst and refill",
+    "checks/request",
+];
+
 pub(super) fn show(out: &mut impl Write, report: &Report) -> io::Result<()> {
     if !report.has_traffic() {
         return writeln!(out, "there was no traffic: no call came");
@@ -24,27 +39,32 @@ pub(super) fn show(out: &mut impl Write, report: &Report) -> io::Result<()> {
         }
         writeln!(out, "{} matched by no rule\n", requests.unmatched)?;
     }
-    let rows: Vec<[String; 8]> = report.strategies.iter().map(row).collect();
-    let heads =
-        ["rule", "admitted", "denied", "fullest window", "denial run", "Jain", "wait p50", "wait p99"];
-    let waits = report.strategies.iter().any(|strategy| strategy.waits.is_some());
-    let columns = if waits { 8 } else { 6 };
+    let rows: Vec<Cells> = report.strategies.iter().map(row).collect();
+    let has = |what: fn(&StrategyReport) -> bool| report.strategies.iter().any(what);
+    let (waits, excess) =
+        (has(|strategy| strategy.waits.is_some()), has(|strategy| strategy.excess.is_some()));
+    let is_shown = |column: &usize| match column {
+        6 | 7 => waits,
+        8 | 9 => excess,
+        _ => true,
+    };
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.chain([heads[column].len()]).max().unwrap_or(0)
+        (column, cells.chain([HEADS[column].len()]).max().unwrap_or(0))
     };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    line(out, &heads.map(str::to_owned), &widths, false)?;
+    let widths: Vec<_> = (0..HEADS.len()).filter(is_shown).map(width).collect();
+    line(out, &HEADS.map(str::to_owned), &widths, false)?;
     for (row, strategy) in rows.iter().zip(&report.strategies) {
         line(out, row, &widths, strategy.worst().ratio > 1.0)?;
     }
-    plots(out, report, widths[0])?;
+    plots(out, report, widths[0].1)?;
     denied_keys(out, report)
 }
 
-fn line(out: &mut impl Write, cells: &[String; 8], widths: &[usize], over: bool) -> io::Result<()> {
+fn line(out: &mut impl Write, cells: &Cells, widths: &[(usize, usize)], over: bool) -> io::Result<()> {
     let mut text = String::new();
-    for (column, (cell, &width)) in cells.iter().zip(widths).enumerate() {
+    for &(column, width) in widths {
+        let cell = &cells[column];
         match column {
             0 => text.push_str(&format!("{cell:<width$}")),
             3 if over => text.push_str(&format!("  {OVER}{cell:>width$}{OVER:#}")),
@@ -54,11 +74,12 @@ fn line(out: &mut impl Write, cells: &[String; 8], widths: &[usize], over: bool)
     writeln!(out, "{}", text.trim_end())
 }
 
-fn row(strategy: &StrategyReport) -> [String; 8] {
+fn row(strategy: &StrategyReport) -> Cells {
     let name = strategy.name.clone();
     if strategy.calls() == 0 {
-        let empty = String::new;
-        return [name, "matches nothing".to_owned(), empty(), empty(), empty(), empty(), empty(), empty()];
+        let mut cells = Cells::default();
+        (cells[0], cells[1]) = (name, "matches nothing".to_owned());
+        return cells;
     }
     let worst = strategy.worst();
     let at_once = if strategy.limits.iter().any(LimitReport::is_of_concurrency) { " at once" } else { "" };
@@ -73,7 +94,24 @@ fn row(strategy: &StrategyReport) -> [String; 8] {
         strategy.fairness.jain.map_or("-".to_owned(), |jain| format!("{jain:.3}")),
         waited(strategy.waits.map(|waits| waits.p50_us)),
         waited(strategy.waits.map(|waits| waits.p99_us)),
+        excess(strategy),
+        strategy.borrowing.map_or("1".to_owned(), |it| per_request(strategy.calls(), it.requests)),
     ]
+}
+
+/// What was admitted beyond limit and burst, and what may be, of the limit.
+fn excess(strategy: &StrategyReport) -> String {
+    let (Some(excess), Some(limit)) = (&strategy.excess, strategy.limits.first()) else {
+        return "-".to_owned();
+    };
+    // Nothing is below zero by less than is shown.
+    let percent = |units: f64| (units / limit.limit * PERCENT as f64 * 100.0).round() / 100.0 + 0.0;
+    let bound = if strategy.borrowing.is_some() { excess.bound } else { 0.0 };
+    format!("{:.2}% of {:.2}%", percent(excess.most), percent(bound))
+}
+
+fn per_request(calls: u64, requests: u64) -> String {
+    format!("{:.0}", calls as f64 / requests.max(1) as f64)
 }
 
 fn short(us: u64) -> String {

@@ -3,6 +3,7 @@
 mod admitted;
 mod canvas;
 mod cumulative;
+mod excess;
 mod fairness;
 mod figures;
 mod frame;
@@ -29,6 +30,8 @@ pub enum Picture {
     Windows,
     /// All that was admitted so far, against each strategy's own bound.
     Cumulative,
+    /// What was admitted beyond limit and burst, of rules with `lease`.
+    Excess,
     /// What each key got.
     Fairness,
     /// How long calls waited.
@@ -37,8 +40,15 @@ pub enum Picture {
 
 impl Picture {
     /// All of them, in the order in which they explain each other.
-    pub const ALL: [Self; 6] =
-        [Self::Raster, Self::Admitted, Self::Windows, Self::Cumulative, Self::Waits, Self::Fairness];
+    pub const ALL: [Self; 7] = [
+        Self::Raster,
+        Self::Admitted,
+        Self::Windows,
+        Self::Cumulative,
+        Self::Excess,
+        Self::Waits,
+        Self::Fairness,
+    ];
 
     /// The name of its file, without an ending.
     pub fn name(self) -> &'static str {
@@ -47,6 +57,7 @@ impl Picture {
             Self::Admitted => "admitted",
             Self::Windows => "windows",
             Self::Cumulative => "cumulative",
+            Self::Excess => "excess",
             Self::Fairness => "fairness",
             Self::Waits => "waits",
         }
@@ -58,6 +69,7 @@ impl Picture {
         !report.is_empty()
             && match self {
                 Self::Fairness => strategies.iter().any(|strategy| strategy.fairness.keys > 1),
+                Self::Excess => strategies.iter().any(|strategy| strategy.excess.is_some()),
                 Self::Waits => strategies.iter().any(|strategy| strategy.waits.is_some()),
                 _ => true,
             }
@@ -80,6 +92,7 @@ impl Picture {
                 "The fullest window of each strategy over all its positions, divided by the limit"
             }
             Self::Cumulative => "Admitted cost of each strategy against its own bound",
+            Self::Excess => "What was admitted beyond burst and refill, and what the bound of leases allows",
             Self::Fairness => "What each key asked for and got",
             Self::Waits => "How long calls waited until they were admitted",
         }
@@ -91,6 +104,7 @@ impl Picture {
             Self::Admitted => admitted::draw(report).canvas,
             Self::Windows => windows::draw(report).canvas,
             Self::Cumulative => cumulative::draw(report).canvas,
+            Self::Excess => excess::draw(report).canvas,
             Self::Fairness => fairness::draw(report).canvas,
             Self::Waits => waits::draw(report),
         }

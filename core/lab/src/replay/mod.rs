@@ -188,7 +188,7 @@ impl Replay {
         let (key, cost) = (it.key.as_str(), check.options.cost);
         let denied = !fits(decision);
         let at_us = self.now_us - self.start_us.unwrap_or(self.now_us);
-        self.tallies[number].add(&CountedCall { at_us, key, resource, cost, admitted, denied });
+        self.tallies[number].add(&CountedCall { at_us, key, resource, cost, admitted, denied, borrowed: 0 });
         observer.decided(&Record {
             strategy: number,
             rule: &it.rule_id,

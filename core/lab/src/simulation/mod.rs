@@ -4,6 +4,7 @@ use sluicegate::Result;
 use sluicegate::internal;
 use sluicegate::rules::Rules;
 
+use super::fleet::{Division, Fleet};
 use super::lane::RuleRun;
 use super::observer::Observer;
 use super::options::Options;
@@ -34,11 +35,20 @@ pub fn simulate(
     traffic.ensure_durations(rules)?;
     let length_us = traffic.length_us();
     let width_us = width(length_us, options.bin_us)?;
-    let lane = |(number, rule)| {
+    let lane = |rule| {
         let tally = Tally::new(rule, width_us, MOST_BINS as usize);
-        RuleRun::new(number, rule, rules, traffic, &options, tally)
+        RuleRun::new(rule, rules, traffic, &options, tally)
     };
-    let mut lanes: Vec<_> = rules.iter().enumerate().map(lane).collect::<Result<_>>()?;
+    let mut lanes = Vec::new();
+    for rule in rules.iter() {
+        lanes.push(lane(rule)?);
+        for division in [Division::Even, Division::Skewed].into_iter().filter(|_| !options.real_time) {
+            if let Some(fleet) = Fleet::new(rule, rules, (options.processes, division), options.seed)? {
+                lanes.push(lane(rule)?.by_fleet(fleet));
+            }
+        }
+    }
+    (0..).zip(&mut lanes).for_each(|(number, lane)| lane.number = number);
     let reached_us = match options.real_time {
         true => in_real_time(&mut lanes, length_us, observer)?,
         false => in_virtual_time(&mut lanes, length_us, observer)?,
@@ -52,7 +62,7 @@ pub fn simulate(
         interrupted: reached_us < length_us,
         requests: None,
     };
-    Ok(Report::new(lanes.into_iter().map(|lane| lane.tally).collect(), ending))
+    Ok(Report::new(lanes.into_iter().map(|lane| lane.into_tally()).collect(), ending))
 }
 
 /// The width of bins for a length.
@@ -117,5 +127,7 @@ fn in_real_time(lanes: &mut [RuleRun<'_>], length_us: u64, observer: &mut impl O
 
 #[cfg(test)]
 mod concurrency;
+#[cfg(test)]
+mod leases;
 #[cfg(test)]
 mod tests;

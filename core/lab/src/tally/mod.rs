@@ -1,6 +1,7 @@
 //! What is counted of a run.
 
 mod bound;
+mod excess;
 mod in_flight;
 mod keys;
 mod sampled;
@@ -13,6 +14,7 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 pub(crate) use bound::Bound;
+pub(crate) use excess::{Excess, Most};
 use in_flight::InFlight;
 pub(crate) use keys::Keys;
 pub(crate) use series::Series;
@@ -48,6 +50,41 @@ pub(crate) struct LimitTally {
     pub(crate) load: LimitLoad,
     /// Keys, or resources, to which something was admitted for the first time.
     pub(crate) new_keys: Series<u64>,
+    /// Of a limit whose units can be borrowed.
+    pub(crate) excess: Option<ExcessTally>,
+}
+
+/// What was admitted beyond a limit and its burst, of a limit whose units can be borrowed.
+#[derive(Debug)]
+pub(crate) struct ExcessTally {
+    intervals: Excess,
+    pub(crate) most: Most,
+    /// The most that was admitted beyond what was allowed then.
+    pub(crate) beyond: f64,
+    pub(crate) bins: Series<Most>,
+}
+
+impl ExcessTally {
+    fn new(rule: &Rule, limit: &Limit, bins: Series<Most>) -> Option<Self> {
+        Some(Self {
+            intervals: Excess::new(rule, limit)?,
+            most: Most::default(),
+            beyond: f64::NEG_INFINITY,
+            bins,
+        })
+    }
+
+    fn add(&mut self, call: &CountedCall<'_>) {
+        let most = self.intervals.add(call.key, call.at_us, call.cost, call.borrowed);
+        let Some(most) = most else { return };
+        self.most += most;
+        self.beyond = self.beyond.max(most.excess - most.allowed);
+        *self.bins.at(call.at_us) += most;
+    }
+
+    pub(crate) fn most_borrowed(&self) -> f64 {
+        self.intervals.most_borrowed()
+    }
 }
 
 /// What a limit is held to.
@@ -93,12 +130,17 @@ pub(crate) struct CountedCall<'a> {
     pub(crate) admitted: bool,
     /// By this rule itself; where several decide together another one may have denied.
     pub(crate) denied: bool,
+    /// What was lent of the key, and not yet spent, before the call.
+    pub(crate) borrowed: u64,
 }
 
 /// What is counted of one strategy.
 #[derive(Debug)]
 pub(crate) struct Tally {
+    pub(crate) name: String,
     pub(crate) rule: Arc<Rule>,
+    /// How many processes decide by borrowed units, and how many calls the server decided for them.
+    pub(crate) borrowing: Option<(u64, u64)>,
     pub(crate) limits: Vec<LimitTally>,
     pub(crate) counts: Series<Counts>,
     pub(crate) total: Counts,
@@ -125,11 +167,14 @@ impl Tally {
                 bound: Bound::new(rule, limit),
                 load,
                 new_keys: Series::new(width_us, most_bins),
+                excess: ExcessTally::new(rule, limit, Series::new(width_us, most_bins)),
             }
         };
         Self {
             limits: rule.limits.iter().map(limit).collect(),
+            name: rule.id.to_string(),
             rule: rule.clone(),
+            borrowing: None,
             counts: Series::new(width_us, most_bins),
             total: Counts::default(),
             denied_by_others: 0,
@@ -202,6 +247,9 @@ impl LimitTally {
         let Some(filled) = self.load.add(&of, call.at_us, call.cost) else { return 0.0 };
         if filled.new_keys > 0 {
             *self.new_keys.at(call.at_us) += filled.new_keys;
+        }
+        if let Some(excess) = &mut self.excess {
+            excess.add(call);
         }
         filled.cost as f64 / self.limit.limit
     }

@@ -37,6 +37,19 @@ fn the_page_of_the_lab_shows_what_happens() {
 }
 
 #[test]
+fn the_page_of_leases_shows_what_happens() {
+    let page = fs::read_to_string(root().join("docs/operations/leases.md")).unwrap();
+    let block = page.split("```console\n$ sluicegate ").nth(1).unwrap().split("```").next().unwrap();
+    let (command, table) = block.split_once("--out leases\n").unwrap();
+    let args: Vec<_> =
+        command.split_whitespace().filter(|word| *word != "\\").map(|word| word.trim_matches('\'')).collect();
+    let (_, out, _) = outcome(&args);
+    assert!(out.starts_with(table), "{out}");
+    let figures = figures(&[&args[1..], &["--processes", "0"]].concat());
+    assert_eq!(figures["strategies"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn figures_are_the_same_every_time() {
     let args = ["examples/rules.jsonc", "--traffic", "poisson:rate=5/s,keys=20,zipf=1,for=1m", "--seed", "7"];
     assert_eq!(figures(&args), figures(&args));
