@@ -105,7 +105,8 @@ impl Fleet {
 
     /// Checks at a rate, and answers how many there were, with what was admitted by when it began and when it ended.
     fn paced(&mut self, ms: usize, offered: f64) -> Result<(u64, Vec<u64>, Vec<u64>)> {
-        let start = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() + 50;
+        // Fixed windows begin then, too.
+        let start = (SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() + 1) * SECOND_MS as u64;
         let rate = offered * LIMIT as f64 / PROCESSES as f64;
         let (mut checks, mut begun, mut ended) = (0, vec![0; ms], vec![0; ms]);
         for line in self.ask(&format!("paced {start} {ms} {rate}"))? {
