@@ -27,6 +27,25 @@ test('limiters of two regions share one limit', async () => {
   await Promise.all([here.close(), there.close()]);
 });
 
+test('items of both regions are charged together, or not at all', async () => {
+  const [here, there] = [await open('eu'), await open('us')];
+  const keys = Array.from({ length: 8 }, (_, number) => `together-${number}`);
+  const items = keys.map((key) => ({ rule: 'all', key }));
+  let last;
+  for (let call = 0; call < 8; call++) {
+    last = await [here, there][call % 2].checkAll(items);
+    assert.deepEqual([last.allowed, last.source], [true, 'server']);
+  }
+  assert.deepEqual(last.parts.map((part) => part.remaining), keys.map(() => 2));
+  assert.equal((await here.check('all', keys[3], { cost: 2 })).allowed, true);
+  const denied = await there.checkAll(items);
+  assert.deepEqual([denied.allowed, denied.rule], [false, 'all']);
+  assert.deepEqual(denied.parts.map((part) => part.allowed), keys.map((key) => key !== keys[3]));
+  const left = await Promise.all(keys.map((key) => there.peek('all', key)));
+  assert.deepEqual(left.map((decision) => decision.remaining), keys.map((key) => (key === keys[3] ? 0 : 2)));
+  await Promise.all([here.close(), there.close()]);
+});
+
 test('a region that is cut off decides by its part', async () => {
   const gone = { regions: { ...regions(), us: 'redis://127.0.0.1:1' }, regionParts: { eu: 0.4, us: 0.6 }, prefix: 'cut-off' };
   const limiter = await open('eu', gone);

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from conftest import LOOPS
 
-from sluicegate import AsyncRateLimiter, InvalidArgumentError, RateLimiter
+from sluicegate import AsyncRateLimiter, Check, Decision, InvalidArgumentError, RateLimiter
 
 RULES: list[dict[str, Any]] = [
     {"rule_id": "all", "algorithm": "fixed_window", "limit": 10, "window_size_seconds": 86400, "global": {}},
@@ -18,6 +18,20 @@ RULES: list[dict[str, Any]] = [
 @pytest.fixture
 def regions(servers: dict[str, str]) -> dict[str, str]:
     return {"eu": servers["redis"], "us": servers["cluster"]}
+
+
+# Of some of them the one region is in charge, of the others the other one.
+KEYS = [f"together-{number}" for number in range(8)]
+ITEMS = [Check("all", key) for key in KEYS]
+ALL_BUT_ONE = [0 if key == KEYS[3] else 2 for key in KEYS]
+
+
+def assert_together(decisions: list[Decision], denied: Decision) -> None:
+    assert all(decisions)
+    assert {decision.source for decision in decisions} == {"server"}
+    assert [part.remaining for part in decisions[-1].parts] == [2] * len(KEYS)
+    assert (denied.allowed, denied.rule) == (False, "all")
+    assert [part.allowed for part in denied.parts] == [key != KEYS[3] for key in KEYS]
 
 
 def options(regions: dict[str, str], region: str, prefix: str) -> dict[str, Any]:
@@ -30,6 +44,32 @@ def test_blocking_limiters_share_one_limit(regions: dict[str, str], prefix: str)
             decisions = [limiter.check("all", f"user-{number}") for limiter in (here, there) * 8]
             assert sum(map(bool, decisions)) == 10
             assert {decision.source for decision in decisions} <= {"server", "allotment"}
+
+
+def test_items_of_both_regions_are_charged_together_or_not_at_all(regions: dict[str, str], prefix: str) -> None:
+    with RateLimiter("", **options(regions, "eu", prefix)) as here, RateLimiter("", **options(regions, "us", prefix)) as there:
+        decisions = [limiter.check_all(ITEMS) for limiter in (here, there) * 4]
+        assert here.check("all", KEYS[3], cost=2)
+        assert_together(decisions, there.check_all(ITEMS))
+        assert [there.peek("all", key).remaining for key in KEYS] == ALL_BUT_ONE
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_tasks_charge_items_of_both_regions_together(loop: str, regions: dict[str, str], prefix: str) -> None:
+    async def body() -> None:
+        here = await AsyncRateLimiter.connect("", **options(regions, "eu", f"{prefix}-{loop}"))
+        there = await AsyncRateLimiter.connect("", **options(regions, "us", f"{prefix}-{loop}"))
+        decisions = [await limiter.check_all(ITEMS) for limiter in (here, there) * 4]
+        assert await here.check("all", KEYS[3], cost=2)
+        assert_together(decisions, await there.check_all(ITEMS))
+        assert [(await there.peek("all", key)).remaining for key in KEYS] == ALL_BUT_ONE
+        await asyncio.gather(here.close(), there.close())
+
+    running = LOOPS[loop]()
+    try:
+        running.run_until_complete(body())
+    finally:
+        running.close()
 
 
 @pytest.mark.parametrize("loop", LOOPS)
