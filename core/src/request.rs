@@ -95,7 +95,7 @@ impl<'a> CheckOptions<'a> {
 #[non_exhaustive]
 pub struct CheckAllOptions<'a> {
     /// As [`CheckOptions::request_id`]; it belongs to rule and key of the first item. On a Redis Cluster all items must
-    /// lie in one hash slot then.
+    /// lie in one hash slot then, and one region must be in charge of all of them.
     pub request_id: Option<&'a str>,
 }
 
