@@ -8,7 +8,7 @@
 //! 1. Whenever it is woken, it asks [`Bridge::new_socket`] for a file to watch, and [`Bridge::is_socket_over`] whether
 //!    to watch that no longer; then [`Bridge::end_socket`].
 //! 2. When the file is readable, it calls [`Bridge::read_socket`].
-//! 3. It calls [`Bridge::expire`] when that asks for it: while calls are under way, or units are borrowed.
+//! 3. It calls [`Bridge::expire`] when that asks for it: while calls are under way, units are borrowed, or servers watch keys.
 //! 4. After any of these, and after [`Bridge::submit`], it calls [`Bridge::drain`]: it is not woken for answers that
 //!    are found on its own thread.
 

@@ -275,7 +275,13 @@ impl Runner {
         let done = self.end_overdue();
         self.answers.put(done);
         self.host.take_hurry();
-        if self.tasks.is_empty() && !self.timers.repeats() { None } else { self.next() }
+        let is_needed = !self.tasks.is_empty() || self.timers.repeats() || self.is_relied_on();
+        if is_needed { self.next() } else { None }
+    }
+
+    /// Whether a server is to be asked whether denials hold that are remembered.
+    fn is_relied_on(&self) -> bool {
+        self.links().any(|(_, hub)| hub.is_relied_on())
     }
 
     pub(super) fn is_hurried(&self) -> bool {

@@ -148,6 +148,12 @@ impl Hub {
         self.act(|multiplexer| multiplexer.expire(now));
     }
 
+    /// Whether a server is to be heard although nobody waits for an answer.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn is_relied_on(&self) -> bool {
+        self.lock().is_relied_on(Instant::now())
+    }
+
     /// When to call [`expire`](Self::expire), at the latest.
     #[cfg(feature = "bridge")]
     pub(crate) fn deadline(&self) -> Option<Instant> {

@@ -103,3 +103,28 @@ fn nothing_but_an_intervention_ends_a_denial() {
         assert!(from_memory > 30, "{rule}");
     }
 }
+
+/// How many keys the server watches, and how often clients have told it to.
+fn watching(client: &mut Connection) -> (u64, Option<String>) {
+    let stats: redis::InfoDict = redis::cmd("INFO").arg("stats").query(client).unwrap();
+    let commands: redis::InfoDict = redis::cmd("INFO").arg("commandstats").query(client).unwrap();
+    (stats.get("tracking_total_keys").unwrap(), commands.get("cmdstat_client|caching"))
+}
+
+#[test]
+fn keys_that_are_admitted_are_never_watched() {
+    let server = Redis::start().unwrap();
+    let world = World::on(server.url());
+    let mut client = server.client().unwrap();
+    for call in 0..200 {
+        world.clock.advance(Duration::from_secs(400));
+        world.check("bucket", &format!("{}", call % 60)).unwrap();
+    }
+    assert_eq!(watching(&mut client), (0, None));
+    world.deny("bucket", "k");
+    assert_eq!(watching(&mut client).0, 1);
+    // The denial ends by the passing of time, and the key is admitted as any other.
+    world.clock.advance(Duration::from_secs(3600));
+    assert!(world.check("bucket", "k").unwrap().0);
+    assert_eq!(watching(&mut client).0, 0);
+}

@@ -90,6 +90,12 @@ impl<S: Read + Write> Multiplexer<S> {
         self.connections.get(connection).is_none_or(|connection| connection.channel.session.is_over())
     }
 
+    /// Whether a server is to be heard although nobody waits for an answer.
+    #[cfg(feature = "bridge")]
+    pub(in crate::redis) fn is_relied_on(&self, now: Instant) -> bool {
+        self.connections.iter().any(|(_, connection)| connection.channel.session.is_relied_on(now))
+    }
+
     /// Moves bytes on a connection that is ready, or has something to send. Answers what is left to do, or `None` if
     /// nothing more comes of it.
     pub(in crate::redis) fn pump(&mut self, id: ConnectionId, now: Instant) -> Option<ReadProgress> {
