@@ -32,11 +32,6 @@ def in_leases(name: str, right: str, wrong: str) -> Mistake:
     return Mistake(name, "cells/lease.rs", right, wrong, "sequence::tests::leases")
 
 
-def in_watching(name: str, file: str, right: str, wrong: str) -> Mistake:
-    """A mistake in what is made of keys that a server watches."""
-    return Mistake(name, file, right, wrong, "redis::wire::session::watching")
-
-
 MISTAKES = [
     Mistake(
         "a call is sent again after a timeout",
@@ -351,29 +346,5 @@ MISTAKES = [
         "what is given back may be spent too",
         "std::mem::take(&mut self.units);",
         "self.units;",
-    ),
-    in_watching(
-        "the text of a script is sent without that its keys are watched",
-        "redis/wire/session/packing.rs",
-        "        self.pack_caching(first, now);\n",
-        "        if !is_whole {\n            self.pack_caching(first, now);\n        }\n",
-    ),
-    in_watching(
-        "an old denial holds although nothing was heard for a second",
-        "tracking.rs",
-        " && now < heard + TRUST",
-        " && now + TRUST > heard",
-    ),
-    in_watching(
-        "what a connection watched is trusted although keys are elsewhere",
-        "redis/wire/session/watching.rs",
-        "            tracking.begin_anew(now);\n",
-        "            let _ = now;\n",
-    ),
-    in_watching(
-        "a message that all keys have changed is taken for one of none",
-        "redis/wire/session/tracking.rs",
-        "return std::mem::take(&mut self.registrations).into_values().for_each(changed);",
-        "return;",
     ),
 ]

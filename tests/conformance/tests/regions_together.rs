@@ -94,6 +94,30 @@ fn the_regions_in_charge_are_asked_at_the_same_time() {
     assert!(!limiter.check_all(&items).unwrap().allowed, "three a day near");
 }
 
+/// Where no time is left to decide by the own part, the error is that of the region in charge, which may have charged the call.
+#[test]
+fn a_call_whose_time_is_up_does_not_say_that_it_was_not_sent() {
+    let world = Regions::start([Duration::from_millis(2); 3]).unwrap();
+    let [_, one, other] = keys(&world, "day");
+    let limiter = builder(&world, 0).build().unwrap();
+    let items = [&one, &other].map(|key| {
+        let options = CheckOptions::new().timeout(Duration::from_millis(200));
+        Check::new("day", key).with(options)
+    });
+    // Opens the connections.
+    assert!(limiter.check_all(&[Check::new("day", &one), Check::new("day", &other)]).unwrap().allowed);
+    [1, 2].into_iter().for_each(|at| world.relay(at).mute(true));
+    for asked in [&items[..1], &items[..]] {
+        let error = limiter.check_all(asked).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Timeout);
+        assert!(!error.to_string().contains("was not sent"), "{error}");
+    }
+    [1, 2].into_iter().for_each(|at| world.relay(at).mute(false));
+    for key in [&one, &other] {
+        assert!(remaining(&limiter, "day", key) < 10);
+    }
+}
+
 fn names(server: &mut redis::Connection) -> Vec<String> {
     redis::cmd("KEYS").arg("*").query(server).unwrap()
 }

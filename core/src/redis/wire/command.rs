@@ -29,6 +29,10 @@ impl CallDeadline {
         Self { by: Instant::now() + timeout, timeout }
     }
 
+    pub(crate) fn is_over(&self) -> bool {
+        Instant::now() >= self.by
+    }
+
     /// Whether a request that begins now leaves the server the time that it may take to answer. One that does not
     /// says nothing about the server.
     #[inline(always)]

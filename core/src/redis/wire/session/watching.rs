@@ -44,8 +44,12 @@ impl Session {
     pub(super) fn cached(&mut self, registration: &Registration, answer: &Value, now: Instant) {
         match (answer, &self.tracking) {
             (Value::ServerError(reason), _) => {
-                registration.refused();
-                self.refuse_tracking(&RedisError::from(reason.clone()), now);
+                let reason = RedisError::from(reason.clone());
+                // Others, such as `BUSY`, will pass.
+                if matches!(reason.code(), Some("NOPERM" | "ERR")) {
+                    registration.refused();
+                    self.refuse_tracking(&reason, now);
+                }
             }
             (_, Some(tracking)) => registration.watched(tracking.line()),
             (_, None) => registration.refused(),
@@ -278,6 +282,29 @@ mod tests {
         assert!(registration.holds(true, talk.now));
         talk.hears(">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n");
         assert!(!registration.holds(false, talk.now));
+    }
+
+    #[test]
+    fn a_server_that_is_busy_is_asked_again() {
+        let mut talk = Talk::begun(GREETING);
+        let registration = Registration::new(TRUST * 60);
+        talk.asks(1, "k", Some(&registration));
+        talk.said();
+        talk.hears("-BUSY x\r\n-BUSY x\r\n");
+        assert_eq!(registration.agreement(), Agreement::None);
+        talk.watches("k");
+    }
+
+    #[test]
+    fn a_server_that_forbids_it_later_is_not_asked_again() {
+        let mut talk = Talk::begun(GREETING);
+        let registration = Registration::new(TRUST * 60);
+        talk.asks(1, "k", Some(&registration));
+        talk.said();
+        talk.hears("-NOPERM x\r\n:1\r\n");
+        assert_eq!(registration.agreement(), Agreement::Refused);
+        talk.asks(2, "k", Some(&registration));
+        assert!(!talk.said().contains("CACHING"));
     }
 
     #[test]
