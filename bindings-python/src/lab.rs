@@ -71,6 +71,7 @@ impl Observer for Collector {
 type GivenCall = (u64, String, u64, Option<u64>);
 
 /// Runs traffic, given as specs or as calls, through every rule.
+#[expect(clippy::too_many_arguments, reason = "arguments of Python")]
 #[pyfunction]
 #[pyo3(signature = (rules, specs, calls, seed, bin_us, start_us, processes))]
 pub(crate) fn lab_run(
