@@ -77,7 +77,7 @@ pub(super) struct Attempt {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum CallStage {
     Planned,
     Waiting,
     /// Since this step.
@@ -86,7 +86,7 @@ pub(super) enum State {
 
 pub(super) struct CallRecord {
     pub(super) planned: PlannedCall,
-    pub(super) state: State,
+    pub(super) state: CallStage,
     pub(super) is_abandoned: bool,
     pub(super) submitted: Time,
     pub(super) attempt: Option<Attempt>,
@@ -143,7 +143,7 @@ impl Ledger {
         }
         self.calls.push(CallRecord {
             planned,
-            state: State::Planned,
+            state: CallStage::Planned,
             is_abandoned: false,
             submitted: 0,
             attempt: None,
@@ -172,12 +172,12 @@ impl Ledger {
     }
 
     pub(super) fn submitted(&mut self, call: usize, now: Time) {
-        self.calls[call].state = State::Waiting;
+        self.calls[call].state = CallStage::Waiting;
         self.calls[call].submitted = now;
     }
 
     pub(super) fn abandoned(&mut self, call: usize, step: u64) {
-        self.calls[call].state = State::Ended(step);
+        self.calls[call].state = CallStage::Ended(step);
         self.calls[call].is_abandoned = true;
     }
 
@@ -259,10 +259,10 @@ impl Ledger {
         (now, step): (Time, u64),
     ) {
         let planned = self.calls[id].planned;
-        if matches!(self.calls[id].state, State::Ended(_)) {
+        if matches!(self.calls[id].state, CallStage::Ended(_)) {
             self.violate(Invariant::WrongAnswer, format!("call {id} is answered after its end"));
         }
-        self.calls[id].state = State::Ended(step);
+        self.calls[id].state = CallStage::Ended(step);
         let by = self.calls[id].submitted + planned.timeout + plan.lateness;
         if now > by {
             self.violate(Invariant::Unanswered, format!("call {id} is answered at {now}, due at {by}"));
@@ -353,7 +353,7 @@ impl Ledger {
 
     /// At the end, every call has had its time.
     pub(super) fn finish(&mut self, plan: &Scenario) {
-        if let Some(id) = self.calls.iter().position(|call| call.state == State::Waiting) {
+        if let Some(id) = self.calls.iter().position(|call| call.state == CallStage::Waiting) {
             self.violate(Invariant::Unanswered, format!("call {id} is never answered"));
         }
         if plan.setup == Setup::One {

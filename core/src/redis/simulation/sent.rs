@@ -1,7 +1,7 @@
 //! What is checked when a request was sent.
 
 use super::crowds::SentCall;
-use super::ledger::{Attempt, Invariant, State};
+use super::ledger::{Attempt, CallStage, Invariant};
 use super::network::Frame;
 use super::plan::CallKind;
 use super::protocol::Key;
@@ -40,7 +40,7 @@ impl World {
                 ledger.violate(Invariant::SentAgain, format!("call {call} on {id}"));
             }
             let is_first = last.is_none();
-            if let State::Ended(step) = ledger.calls[call].state
+            if let CallStage::Ended(step) = ledger.calls[call].state
                 && step < frame.begun
                 && is_first
             {
@@ -75,9 +75,9 @@ impl World {
             }
             let calls = &self.ledger.calls;
             let waits = |call: &&usize| match calls[**call].state {
-                State::Planned => false,
-                State::Waiting => true,
-                State::Ended(step) => step >= frame.begun,
+                CallStage::Planned => false,
+                CallStage::Waiting => true,
+                CallStage::Ended(step) => step >= frame.begun,
             };
             let waiting = crowd.members.iter().filter(waits).count();
             if asked > waiting {
@@ -90,7 +90,7 @@ impl World {
                 sent.refused_at.is_none_or(|end| read < end)
             };
             let uncertain = crowd.sent.iter().filter(may_be_executed).count();
-            let submitted = |call: &&usize| calls[**call].state != State::Planned;
+            let submitted = |call: &&usize| calls[**call].state != CallStage::Planned;
             let made = crowd.members.iter().filter(submitted).count();
             if uncertain > made {
                 let what = format!("{uncertain} of family {}, of which there are {made}", crowd.family);
