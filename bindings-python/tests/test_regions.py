@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -54,6 +55,14 @@ def test_items_of_both_regions_are_charged_together_or_not_at_all(regions: dict[
         assert [there.peek("all", key).remaining for key in KEYS] == ALL_BUT_ONE
 
 
+def run_on(loop: str, body: Callable[[], Awaitable[None]]) -> None:
+    running = LOOPS[loop]()
+    try:
+        running.run_until_complete(body())
+    finally:
+        running.close()
+
+
 @pytest.mark.parametrize("loop", LOOPS)
 def test_tasks_charge_items_of_both_regions_together(loop: str, regions: dict[str, str], prefix: str) -> None:
     async def body() -> None:
@@ -65,11 +74,7 @@ def test_tasks_charge_items_of_both_regions_together(loop: str, regions: dict[st
         assert [(await there.peek("all", key)).remaining for key in KEYS] == ALL_BUT_ONE
         await asyncio.gather(here.close(), there.close())
 
-    running = LOOPS[loop]()
-    try:
-        running.run_until_complete(body())
-    finally:
-        running.close()
+    run_on(loop, body)
 
 
 @pytest.mark.parametrize("loop", LOOPS)
@@ -85,11 +90,7 @@ def test_async_limiters_share_one_limit(loop: str, regions: dict[str, str], pref
             assert not await here.check("all", f"{loop}-{number}")
         await asyncio.gather(here.close(), there.close())
 
-    running = LOOPS[loop]()
-    try:
-        running.run_until_complete(body())
-    finally:
-        running.close()
+    run_on(loop, body)
 
 
 def test_a_region_that_is_cut_off_decides_by_its_part(regions: dict[str, str], prefix: str) -> None:

@@ -76,7 +76,7 @@ struct Found {
 }
 
 impl Found {
-    /// What a call is told that is going to be sent again.
+    /// The answer to a call that has changed nothing, as it is going to be sent again.
     fn untouched(&self) -> Spent {
         Spent {
             spending: self.spending,

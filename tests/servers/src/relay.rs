@@ -65,7 +65,7 @@ impl Relay {
         self.state.is_cut.store(true, Ordering::SeqCst);
     }
 
-    /// Keeps back what the server answers, until it is told otherwise.
+    /// Holds back what the server answers, or passes it on again.
     pub fn mute(&self, is_mute: bool) {
         self.state.is_mute.store(is_mute, Ordering::SeqCst);
     }

@@ -1,4 +1,4 @@
-//! One of the processes that share a limit. It does what it reads, a line each, and says what came of it:
+//! One of the processes that share a limit. It carries out the commands that it reads, one a line, and prints the result of each:
 //!
 //! - `paced START MS RATE`: from the time START, in milliseconds since 1970, so many checks a second for MS milliseconds. Answers how
 //!   many there were, and of those that were admitted how many began, and ended, in each millisecond.
