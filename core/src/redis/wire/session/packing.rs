@@ -169,6 +169,12 @@ impl Session {
         unsent.flat_map(Awaited::requests).any(is_such)
     }
 
+    /// Whether the last of so many commands has the server watch the keys of the next one.
+    fn ends_with_caching(&self, commands: usize) -> bool {
+        let last = commands.checked_sub(1).and_then(|last| self.awaited.get(last));
+        last.is_some_and(|last| matches!(last.about, About::Caching(_)))
+    }
+
     /// Puts requests back into the queue of which nothing was sent yet.
     pub(super) fn unpack(&mut self) {
         if self.output.is_empty() {
@@ -182,10 +188,10 @@ impl Session {
                 )
         };
         let mut first = self.awaited.iter().rposition(is_kept).map_or(0, |last| last + 1);
-        // ASKING is about the next command, whatever that is.
+        // These are about the next command, whatever that is.
         let follows_asking =
             |awaited: &Awaited| awaited.requests().first().is_some_and(|pending| pending.asking);
-        if self.awaited.get(first).is_some_and(follows_asking) {
+        if self.awaited.get(first).is_some_and(follows_asking) || self.ends_with_caching(first) {
             first += 1;
         }
         let Some(start) = self.awaited.get(first).map(|awaited| awaited.start) else { return };

@@ -285,6 +285,16 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_nobody_wants_stays_behind_the_request_to_watch_its_keys() {
+        let mut talk = Talk::begun(GREETING);
+        let registration = Registration::new(TRUST * 60);
+        talk.asks(1, "k", Some(&registration));
+        talk.session.sent(caching().get_packed_command().len());
+        assert!(!talk.session.withdraw(1), "the server would watch the keys of another call");
+        assert!(talk.said().contains("EVAL one 1 k"));
+    }
+
+    #[test]
     fn a_server_that_is_busy_is_asked_again() {
         let mut talk = Talk::begun(GREETING);
         let registration = Registration::new(TRUST * 60);
