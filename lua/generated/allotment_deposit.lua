@@ -57,20 +57,24 @@ if state then
   end
   begun, count, first, second, third, fourth, asked_at, denied_until, denied_cost, contended_until, fits_at, fresh_at, ends =
     unpack_numbers('<ddddddddddddd', state)
-  local counts, times = { count, first, second, third, fourth, denied_cost }, { begun, denied_until, contended_until, fits_at, fresh_at, ends }
-  for _, it in ipairs(counts) do if not (it >= 0 and it < ENDLESS) then return { err = BAD_STATE } end end
-  for _, it in ipairs(times) do if not (it >= 0 and it <= LATEST) then return { err = BAD_STATE } end end
-  if not (asked_at >= -LATEST and asked_at <= LATEST) then return { err = BAD_STATE } end
-  for at = HEADER + 1, #state, LOAN do
-    local units, valid_until, granted_at = unpack_numbers('<ddd', state, at)
+  local are_counts = count >= 0 and count < ENDLESS and first >= 0 and first < ENDLESS and second >= 0 and second < ENDLESS
+    and third >= 0 and third < ENDLESS and fourth >= 0 and fourth < ENDLESS and denied_cost >= 0 and denied_cost < ENDLESS
+  local are_times = begun >= 0 and begun <= LATEST and asked_at >= -LATEST and asked_at <= LATEST and denied_until >= 0
+    and denied_until <= LATEST and contended_until >= 0 and contended_until <= LATEST and fits_at >= 0 and fits_at <= LATEST
+    and fresh_at >= 0 and fresh_at <= LATEST and ends >= 0 and ends <= LATEST
+  if not (are_counts and are_times) then return { err = BAD_STATE } end
+  local last = now + age
+  for at = 1, (#state - HEADER) / 8, 3 do
+    local units, valid_until, granted_at = unpack_numbers('<ddd', state, HEADER + 8 * at - 7)
     if not (units > 0 and units <= LATEST and valid_until >= 0 and granted_at >= 0 and granted_at <= LATEST) then
       return { err = BAD_STATE }
     end
-    loans[#loans + 1], loans[#loans + 2], loans[#loans + 3] = units, math.min(valid_until, now + age), granted_at
+    if valid_until > last then valid_until = last end
+    loans[at], loans[at + 1], loans[at + 2] = units, valid_until, granted_at
   end
 end
 -- After a step of the clock back nothing lasts longer than it may.
-denied_until = math.min(denied_until, now + age)
+if denied_until > now + age then denied_until = now + age end
 if begun > now then
   begun, count, first, second, third, fourth = now, 0, 0, 0, 0, 0
   asked_at, contended_until, fits_at, fresh_at, ends = -LATEST, 0, 0, 0, 0
@@ -98,14 +102,19 @@ fresh_at = new_fresh_at
 local answer = pack('<d', dropped)
 -- Writes the allotment. The server forgets it when nothing of it matters any more; to write that anew with every call
 -- would take longer than all else.
-local keep = math.max(2 * span, denied_until - now, contended_until - now)
-if #loans > 0 then keep = math.max(keep, age + useful) end
+local lent = ''
+for at = 1, #loans, 3 do
+  if loans[at] > 0 then lent = lent .. pack('<ddd', loans[at], loans[at + 1], loans[at + 2]) end
+end
+local keep = 2 * span
+if denied_until - now > keep then keep = denied_until - now end
+if contended_until - now > keep then keep = contended_until - now end
+if lent ~= '' and age + useful > keep then keep = age + useful end
 local lasts = ends - now
 local is_lasting = lasts > keep / 2 and lasts <= 2 * keep
 if not is_lasting then ends = now + keep end
 local written = pack('<ddddddddddddd', begun, count, first, second, third, fourth, asked_at, denied_until, denied_cost,
-  contended_until, fits_at, fresh_at, ends)
-for at = 1, #loans, 3 do written = written .. pack('<ddd', loans[at], loans[at + 1], loans[at + 2]) end
+  contended_until, fits_at, fresh_at, ends) .. lent
 if is_lasting and state and #written == #state then
   call('SETRANGE', key, '0', written)
 else

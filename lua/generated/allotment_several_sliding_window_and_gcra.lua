@@ -61,20 +61,24 @@ if state then
   end
   begun, count, first, second, third, fourth, asked_at, denied_until, denied_cost, contended_until, fits_at, fresh_at, ends =
     unpack_numbers('<ddddddddddddd', state)
-  local counts, times = { count, first, second, third, fourth, denied_cost }, { begun, denied_until, contended_until, fits_at, fresh_at, ends }
-  for _, it in ipairs(counts) do if not (it >= 0 and it < ENDLESS) then return { err = BAD_STATE } end end
-  for _, it in ipairs(times) do if not (it >= 0 and it <= LATEST) then return { err = BAD_STATE } end end
-  if not (asked_at >= -LATEST and asked_at <= LATEST) then return { err = BAD_STATE } end
-  for at = HEADER + 1, #state, LOAN do
-    local units, valid_until, granted_at = unpack_numbers('<ddd', state, at)
+  local are_counts = count >= 0 and count < ENDLESS and first >= 0 and first < ENDLESS and second >= 0 and second < ENDLESS
+    and third >= 0 and third < ENDLESS and fourth >= 0 and fourth < ENDLESS and denied_cost >= 0 and denied_cost < ENDLESS
+  local are_times = begun >= 0 and begun <= LATEST and asked_at >= -LATEST and asked_at <= LATEST and denied_until >= 0
+    and denied_until <= LATEST and contended_until >= 0 and contended_until <= LATEST and fits_at >= 0 and fits_at <= LATEST
+    and fresh_at >= 0 and fresh_at <= LATEST and ends >= 0 and ends <= LATEST
+  if not (are_counts and are_times) then return { err = BAD_STATE } end
+  local last = now + age
+  for at = 1, (#state - HEADER) / 8, 3 do
+    local units, valid_until, granted_at = unpack_numbers('<ddd', state, HEADER + 8 * at - 7)
     if not (units > 0 and units <= LATEST and valid_until >= 0 and granted_at >= 0 and granted_at <= LATEST) then
       return { err = BAD_STATE }
     end
-    loans[#loans + 1], loans[#loans + 2], loans[#loans + 3] = units, math.min(valid_until, now + age), granted_at
+    if valid_until > last then valid_until = last end
+    loans[at], loans[at + 1], loans[at + 2] = units, valid_until, granted_at
   end
 end
 -- After a step of the clock back nothing lasts longer than it may.
-denied_until = math.min(denied_until, now + age)
+if denied_until > now + age then denied_until = now + age end
 if begun > now then
   begun, count, first, second, third, fourth = now, 0, 0, 0, 0, 0
   asked_at, contended_until, fits_at, fresh_at, ends = -LATEST, 0, 0, 0, 0
@@ -90,23 +94,19 @@ local SPENT, DENIED, ELSEWHERE = 1, 0, 2
 local TRIPS, AHEAD = 4, 50000
 -- A rate at which fewer units are spent before a loan ends is none to lend for; nor is a loan that ends in fewer trips.
 local LEAST_SPENT = 10
-local passed = math.floor((now - begun) / quarter)
-begun = begun + passed * quarter
-for _ = 1, math.min(passed, QUARTERS + 1) do
-  count, first, second, third, fourth = 0, count, first, second, third
+if now - begun >= quarter then
+  local passed = math.floor((now - begun) / quarter)
+  begun = begun + passed * quarter
+  for _ = 1, math.min(passed, QUARTERS + 1) do
+    count, first, second, third, fourth = 0, count, first, second, third
+  end
 end
 count = count + demand
 local rate = (count + first + second + third + fourth * (1 - (now - begun) / quarter)) / span
 
-local left, valid, ended = 0, {}, {}
+local left = 0
 for at = 1, #loans, 3 do
-  local units, valid_until, granted_at = loans[at], loans[at + 1], loans[at + 2]
-  if valid_until > now then
-    left = left + units
-    valid[#valid + 1], valid[#valid + 2], valid[#valid + 3] = units, valid_until, granted_at
-  else
-    ended[#ended + 1], ended[#ended + 2] = units, granted_at
-  end
+  if loans[at + 1] > now then left = left + loans[at] end
 end
 
 local lends = rate * age >= LEAST_SPENT and age >= TRIPS * trip
@@ -135,13 +135,15 @@ elseif verdict == SPENT and there == 0 then
 end
 left = left - due
 -- The loans that end first are spent first.
-loans = {}
-local rest = due
-for at = 1, #valid, 3 do
-  local taken = math.min(valid[at], rest)
-  rest = rest - taken
-  if valid[at] > taken then
-    loans[#loans + 1], loans[#loans + 2], loans[#loans + 3] = valid[at] - taken, valid[at + 1], valid[at + 2]
+local ended, rest = '', due
+for at = 1, #loans, 3 do
+  local units, valid_until, granted_at = loans[at], loans[at + 1], loans[at + 2]
+  if valid_until <= now then
+    ended = ended .. pack('<dd', units, granted_at)
+    loans[at] = 0
+  elseif rest > 0 then
+    local taken = units < rest and units or rest
+    loans[at], rest = units - taken, rest - taken
   end
 end
 
@@ -157,18 +159,23 @@ local wait = 0
 if verdict == DENIED then
   wait = math.max(is_denied and math.max(fits_at, denied_until) or asked_at + pace, now + 1) - now
 end
-local answer = pack('<dddddd', verdict, now, left, wait, math.max(fresh_at - now, 0), want)
-for at = 1, #ended, 2 do answer = answer .. pack('<dd', ended[at], ended[at + 1]) end
+local fresh = fresh_at > now and fresh_at - now or 0
+local answer = pack('<dddddd', verdict, now, left, wait, fresh, want) .. ended
 -- Writes the allotment. The server forgets it when nothing of it matters any more; to write that anew with every call
 -- would take longer than all else.
-local keep = math.max(2 * span, denied_until - now, contended_until - now)
-if #loans > 0 then keep = math.max(keep, age + useful) end
+local lent = ''
+for at = 1, #loans, 3 do
+  if loans[at] > 0 then lent = lent .. pack('<ddd', loans[at], loans[at + 1], loans[at + 2]) end
+end
+local keep = 2 * span
+if denied_until - now > keep then keep = denied_until - now end
+if contended_until - now > keep then keep = contended_until - now end
+if lent ~= '' and age + useful > keep then keep = age + useful end
 local lasts = ends - now
 local is_lasting = lasts > keep / 2 and lasts <= 2 * keep
 if not is_lasting then ends = now + keep end
 local written = pack('<ddddddddddddd', begun, count, first, second, third, fourth, asked_at, denied_until, denied_cost,
-  contended_until, fits_at, fresh_at, ends)
-for at = 1, #loans, 3 do written = written .. pack('<ddd', loans[at], loans[at + 1], loans[at + 2]) end
+  contended_until, fits_at, fresh_at, ends) .. lent
 if is_lasting and state and #written == #state then
   call('SETRANGE', key, '0', written)
 else

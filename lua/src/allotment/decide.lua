@@ -9,23 +9,19 @@ local SPENT, DENIED, ELSEWHERE = 1, 0, 2
 local TRIPS, AHEAD = 4, 50000
 -- A rate at which fewer units are spent before a loan ends is none to lend for; nor is a loan that ends in fewer trips.
 local LEAST_SPENT = 10
-local passed = math.floor((now - begun) / quarter)
-begun = begun + passed * quarter
-for _ = 1, math.min(passed, QUARTERS + 1) do
-  count, first, second, third, fourth = 0, count, first, second, third
+if now - begun >= quarter then
+  local passed = math.floor((now - begun) / quarter)
+  begun = begun + passed * quarter
+  for _ = 1, math.min(passed, QUARTERS + 1) do
+    count, first, second, third, fourth = 0, count, first, second, third
+  end
 end
 count = count + demand
 local rate = (count + first + second + third + fourth * (1 - (now - begun) / quarter)) / span
 
-local left, valid, ended = 0, {}, {}
+local left = 0
 for at = 1, #loans, 3 do
-  local units, valid_until, granted_at = loans[at], loans[at + 1], loans[at + 2]
-  if valid_until > now then
-    left = left + units
-    valid[#valid + 1], valid[#valid + 2], valid[#valid + 3] = units, valid_until, granted_at
-  else
-    ended[#ended + 1], ended[#ended + 2] = units, granted_at
-  end
+  if loans[at + 1] > now then left = left + loans[at] end
 end
 
 local lends = rate * age >= LEAST_SPENT and age >= TRIPS * trip

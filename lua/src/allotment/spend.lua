@@ -12,13 +12,15 @@ elseif verdict == SPENT and there == 0 then
 end
 left = left - due
 -- The loans that end first are spent first.
-loans = {}
-local rest = due
-for at = 1, #valid, 3 do
-  local taken = math.min(valid[at], rest)
-  rest = rest - taken
-  if valid[at] > taken then
-    loans[#loans + 1], loans[#loans + 2], loans[#loans + 3] = valid[at] - taken, valid[at + 1], valid[at + 2]
+local ended, rest = '', due
+for at = 1, #loans, 3 do
+  local units, valid_until, granted_at = loans[at], loans[at + 1], loans[at + 2]
+  if valid_until <= now then
+    ended = ended .. pack('<dd', units, granted_at)
+    loans[at] = 0
+  elseif rest > 0 then
+    local taken = units < rest and units or rest
+    loans[at], rest = units - taken, rest - taken
   end
 end
 
@@ -34,5 +36,5 @@ local wait = 0
 if verdict == DENIED then
   wait = math.max(is_denied and math.max(fits_at, denied_until) or asked_at + pace, now + 1) - now
 end
-local answer = pack('<dddddd', verdict, now, left, wait, math.max(fresh_at - now, 0), want)
-for at = 1, #ended, 2 do answer = answer .. pack('<dd', ended[at], ended[at + 1]) end
+local fresh = fresh_at > now and fresh_at - now or 0
+local answer = pack('<dddddd', verdict, now, left, wait, fresh, want) .. ended
