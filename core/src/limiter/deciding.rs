@@ -236,7 +236,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         }
         match decided {
             Ok(decided) => {
-                self.shared.fallback.ended();
+                self.shared.fallback.server_decided();
                 if decided.origin.source == Source::Server {
                     watch.into_iter().for_each(|watch| self.shared.remember(watch, plan, &decided.outcomes));
                     self.borrow_for_each(plan, op, &decided.outcomes);

@@ -81,9 +81,9 @@ impl FallbackState {
 
     /// Takes note that a server has decided.
     #[inline]
-    pub(super) fn ended(&self) {
+    pub(super) fn server_decided(&self) {
         if self.outage.is_on() {
-            self.outage.end();
+            self.outage.decided();
         }
     }
 

@@ -7,22 +7,44 @@ use crate::error::Error;
 use crate::events::event;
 use crate::sync::lock::Mutex;
 
-/// How often the log says that an outage goes on.
+/// How often the log speaks of outages, but for their ends.
 const REPORT_EVERY: Duration = Duration::from_secs(60);
+
+/// For so long no call may have needed the fallback before an outage is over. Where one of several servers is away, or
+/// only writes fail, servers decide other calls all the time.
+const OVER_AFTER: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(super) struct Outage {
     is_on: AtomicBool,
     has_been: AtomicBool,
-    report: Mutex<Option<Report>>,
+    report: Mutex<Report>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Report {
+    /// When the log last spoke of an outage.
+    logged: Option<Instant>,
+    current: Option<Current>,
+}
+
+/// The outage that is on.
+#[derive(Debug)]
+struct Current {
     began: Instant,
-    reported: Instant,
-    /// How many calls the fallback has decided since it began.
+    /// When the fallback last decided.
+    last: Instant,
+    /// How many calls it has decided.
     calls: u64,
+    is_logged: bool,
+}
+
+/// What the log is to say.
+#[derive(Debug, PartialEq, Eq)]
+enum Line {
+    Began,
+    Lasts { calls: u64, time: Duration },
+    Ended { calls: u64, time: Duration },
 }
 
 impl Outage {
@@ -38,44 +60,121 @@ impl Outage {
 
     /// Takes note of a call that the fallback decides.
     pub(super) fn note(&self, error: &Error) {
-        self.is_on.store(true, Ordering::Relaxed);
         self.has_been.store(true, Ordering::Relaxed);
         // In a forked child, a thread that does not exist there may hold it.
         let Ok(mut report) = self.report.try_lock() else { return };
-        let now = Instant::now();
-        match &mut *report {
-            None => {
-                *report = Some(Report { began: now, reported: now, calls: 1 });
-                event!(Warn, fallback_began, "no server can decide; the fallback decides: {error}");
-            }
-            Some(report) => {
-                report.calls += 1;
-                if now.saturating_duration_since(report.reported) >= REPORT_EVERY {
-                    report.reported = now;
-                    let seconds = now.saturating_duration_since(report.began).as_secs();
-                    event!(
-                        Warn,
-                        fallback_lasts,
-                        "the fallback has decided {} calls in {seconds} s: {error}",
-                        report.calls
-                    );
-                }
-            }
+        let line = report.fell_back(Instant::now());
+        self.is_on.store(true, Ordering::Relaxed);
+        drop(report);
+        match line {
+            Some(Line::Lasts { calls, time }) => event!(
+                Warn,
+                fallback_lasts,
+                "the fallback has decided {calls} calls in {} s: {error}",
+                time.as_secs()
+            ),
+            Some(_) => event!(Warn, fallback_began, "no server can decide; the fallback decides: {error}"),
+            None => {}
         }
     }
 
-    /// A server decides again.
+    /// A server has decided.
     #[cold]
-    pub(super) fn end(&self) {
-        self.is_on.store(false, Ordering::Relaxed);
+    pub(super) fn decided(&self) {
         let Ok(mut report) = self.report.try_lock() else { return };
-        if let Some(Report { began, calls, .. }) = report.take() {
-            let seconds = began.elapsed().as_secs_f64();
+        let line = report.decided(Instant::now());
+        self.is_on.store(report.current.is_some(), Ordering::Relaxed);
+        drop(report);
+        if let Some(Line::Ended { calls, time }) = line {
+            let seconds = time.as_secs_f64();
             event!(
                 Warn,
                 fallback_ended,
                 "a server decides again; the fallback has decided {calls} calls in {seconds:.1} s"
             );
         }
+    }
+}
+
+impl Report {
+    /// The fallback decides a call.
+    fn fell_back(&mut self, now: Instant) -> Option<Line> {
+        let is_due = self.logged.is_none_or(|logged| now.saturating_duration_since(logged) >= REPORT_EVERY);
+        if is_due {
+            self.logged = Some(now);
+        }
+        let Some(current) = &mut self.current else {
+            self.current = Some(Current { began: now, last: now, calls: 1, is_logged: is_due });
+            return is_due.then_some(Line::Began);
+        };
+        current.last = now;
+        current.calls += 1;
+        current.is_logged |= is_due;
+        is_due.then(|| Line::Lasts { calls: current.calls, time: current.time() })
+    }
+
+    /// A server decides a call.
+    fn decided(&mut self, now: Instant) -> Option<Line> {
+        let is_over = |current: &mut Current| now.saturating_duration_since(current.last) >= OVER_AFTER;
+        let ended = self.current.take_if(is_over).filter(|ended| ended.is_logged)?;
+        self.logged = Some(now);
+        Some(Line::Ended { calls: ended.calls, time: ended.time() })
+    }
+}
+
+impl Current {
+    fn time(&self) -> Duration {
+        self.last.saturating_duration_since(self.began)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is logged of an outage, by the milliseconds at which a call falls back or, `false`, a server decides.
+    fn lines(calls: impl IntoIterator<Item = (u64, bool)>) -> Vec<(u64, Line)> {
+        let (mut report, start) = (Report::default(), Instant::now());
+        let logged = calls.into_iter().filter_map(|(ms, falls_back)| {
+            let now = start + Duration::from_millis(ms);
+            let line = if falls_back { report.fell_back(now) } else { report.decided(now) };
+            line.map(|line| (ms, line))
+        });
+        logged.collect()
+    }
+
+    #[test]
+    fn an_outage_is_logged_once_a_minute_until_its_end() {
+        let calls = (0..150_000).step_by(1_000).map(|ms| (ms, true));
+        let time = Duration::from_secs;
+        assert_eq!(
+            lines(calls.chain([(149_900, false), (160_000, false), (161_000, false)])),
+            [
+                (0, Line::Began),
+                (60_000, Line::Lasts { calls: 61, time: time(60) }),
+                (120_000, Line::Lasts { calls: 121, time: time(120) }),
+                (160_000, Line::Ended { calls: 150, time: time(149) }),
+            ]
+        );
+    }
+
+    /// As where one server of several is away.
+    #[test]
+    fn servers_that_decide_in_between_do_not_end_it() {
+        let calls = (0..100_000).map(|ms| (ms, ms % 2 == 0));
+        let time = Duration::from_secs(60);
+        assert_eq!(lines(calls), [(0, Line::Began), (60_000, Line::Lasts { calls: 30_001, time })]);
+    }
+
+    #[test]
+    fn outages_that_follow_within_a_minute_are_logged_if_they_last() {
+        let flapping = (0..120_000).step_by(100).map(|ms| (ms, ms % 10_000 < 2_000));
+        let told: Vec<_> = lines(flapping).into_iter().map(|(ms, _)| ms).collect();
+        assert_eq!(told, [0, 2_900, 70_000, 72_900]);
+
+        let second = (10_000..90_000).step_by(1_000).map(|ms| (ms, true));
+        let lasting = lines([(0, true), (5_000, false)].into_iter().chain(second));
+        let told: Vec<_> = lasting.into_iter().map(|(ms, _)| ms).collect();
+        assert_eq!(told, [0, 5_000, 65_000]);
     }
 }
