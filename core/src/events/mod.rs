@@ -9,10 +9,15 @@ pub(crate) use seldom::Seldom;
 #[cfg(feature = "bridge")]
 pub(crate) const TARGET: &str = "sluicegate::events::";
 
-/// Logs an event: `event!(Warn, breaker_open, "...")`.
+/// Logs an event: `event!(Warn, breaker_open, "...")`. It is one line, whatever names it has.
 macro_rules! event {
     ($level:ident, $name:ident, $($message:tt)+) => {
-        log::log!(target: concat!("sluicegate::events::", stringify!($name)), log::Level::$level, $($message)+)
+        log::log!(
+            target: concat!("sluicegate::events::", stringify!($name)),
+            log::Level::$level,
+            "{}",
+            $crate::text::printable::printable(&format!($($message)+))
+        )
     };
 }
 pub(crate) use event;

@@ -24,6 +24,14 @@ impl Seldom {
     /// say it again.
     pub(crate) fn due(&self, now: Instant) -> Option<u64> {
         self.times.fetch_add(1, Ordering::Relaxed);
+        self.overdue(now)
+    }
+
+    /// How often it has happened since the log said so, if it has, when the log may say it again.
+    pub(crate) fn overdue(&self, now: Instant) -> Option<u64> {
+        if self.times.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
         // Who finds it locked is counted by who holds it, or by the next.
         let mut said = self.said.try_lock().ok()?;
         if said.is_some_and(|said| now.saturating_duration_since(said) < EVERY) {
@@ -56,5 +64,17 @@ mod tests {
             [at(0), at(1), at(59), at(60), at(61), at(130)],
             [Some(1), None, None, Some(3), None, Some(2)]
         );
+    }
+
+    #[test]
+    fn what_was_not_said_is_overdue_after_a_minute() {
+        let (seldom, start) = (Seldom::default(), Instant::now());
+        let at = |seconds| start + Duration::from_secs(seconds);
+        assert_eq!([seldom.overdue(at(0)), seldom.due(at(0)), seldom.overdue(at(90))], [None, Some(1), None]);
+        assert_eq!(
+            [seldom.due(at(100)), seldom.due(at(101)), seldom.overdue(at(159))],
+            [Some(1), None, None]
+        );
+        assert_eq!([seldom.overdue(at(160)), seldom.overdue(at(300))], [Some(1), None]);
     }
 }

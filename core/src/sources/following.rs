@@ -25,6 +25,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time until a source that gave up is called again.
 const RESTART_AFTER: Duration = Duration::from_secs(1);
 
+/// How often it is looked whether the log owes something.
+const LOG_EVERY: Duration = Duration::from_secs(10);
+
 /// The longest time that its end is waited for.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -157,10 +160,17 @@ fn follow_once(
                 tokio::time::sleep(RESTART_AFTER).await;
             }
         };
+        let logging = async {
+            loop {
+                tokio::time::sleep(LOG_EVERY).await;
+                updates.log_overdue(Instant::now());
+            }
+        };
         tokio::select! {
             // Also when there is nobody left who could say so.
             _ = over.wait_for(|over| *over) => (),
             () = following => (),
+            () = logging => (),
         }
     });
     // A look-up of a host's name may still be under way; nobody waits for it.

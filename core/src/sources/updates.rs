@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use arc_swap::{ArcSwap, Guard};
 
@@ -13,7 +13,7 @@ use super::status::{Refusal, RulesStatus};
 use super::{cache, lost};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
-use crate::events::event;
+use crate::events::{Seldom, event};
 use crate::rules::Rules;
 use crate::sync::lock::Mutex;
 use crate::text::printable::printable;
@@ -33,6 +33,15 @@ pub struct Updates {
     /// Reading the status waits for it: it is held for a moment, or until the copy is written, since
     /// rules that the status lists are in the copy. Taken after the book, if both are.
     state: Mutex<SourceStatus>,
+    log: UpdateLog,
+}
+
+/// What is logged once a minute, however often a source changes.
+#[derive(Debug, Default)]
+struct UpdateLog {
+    refused: Seldom,
+    uncopied: Seldom,
+    unreachable: Seldom,
 }
 
 #[derive(Debug)]
@@ -68,7 +77,8 @@ impl Updates {
         book.reserve(catalog.added().clone());
         let name = printable(name).into_owned();
         let (current, cached) = (ArcSwap::new(catalog), AtomicBool::new(false));
-        Self { name, cache, current, cached, book: Mutex::new(book), state: Mutex::new(state) }
+        let log = UpdateLog::default();
+        Self { name, cache, current, cached, book: Mutex::new(book), state: Mutex::new(state), log }
     }
 
     /// All rules in one text, which is taken or refused as a whole. `Err` says why it cannot be had; the last
@@ -93,12 +103,12 @@ impl Updates {
         let what = format!("rules: {}: {}", self.name, printable(reason.as_ref()));
         let mut state = self.state.lock();
         // Before the first report, the constructor of the limiter returns the error.
-        let is_news = state.reachable && state.updates > 0;
+        let is_news = state.updates > 0;
         state.reachable = false;
         state.last_error = Some(what.clone());
         state.first(Err(Error::new(ErrorKind::Connection, &*what)));
         drop(state);
-        if is_news {
+        if is_news && self.log.unreachable.due(Instant::now()).is_some() {
             event!(Warn, rules_unreachable, "{what}; what was read before stays in force");
         }
     }
@@ -121,16 +131,40 @@ impl Updates {
         let uncopied = self.note(&book, effect.changed, &refused, reachable);
         let unusable = self.unusable(&book);
         // Where nothing was ever good, who opens the source gets that as an error.
-        for what in refused.iter().filter(|_| unusable.is_none()) {
-            event!(Warn, rules_refused, "rules refused: {what}");
+        if unusable.is_none() {
+            self.log_refused(&refused, Instant::now());
         }
-        if let Some(what) = uncopied {
+        if let Some(what) = uncopied.filter(|_| self.log.uncopied.due(Instant::now()).is_some()) {
             event!(Warn, rules_uncopied, "{what}");
         }
         for what in lost::warnings(&before, &self.current.load()) {
             event!(Warn, rules_lost, "rules: {}: {what}", self.name);
         }
         self.state.lock().first(unusable.map_or(Ok(()), Err));
+    }
+
+    /// Logs what a report refuses, unless refusals were logged within the last minute.
+    fn log_refused(&self, refused: &[String], now: Instant) {
+        let Some((first, others)) = refused.split_first() else { return };
+        if self.log.refused.due(now).is_none() {
+            return;
+        }
+        match others.len() {
+            0 => event!(Warn, rules_refused, "rules refused: {first}"),
+            more => event!(
+                Warn,
+                rules_refused,
+                "rules refused: {first} (and {more} more; rules_status lists them)"
+            ),
+        }
+    }
+
+    /// Logs refusals that followed others within a minute, when that is over.
+    pub(super) fn log_overdue(&self, now: Instant) {
+        let Some(times) = self.log.refused.overdue(now) else { return };
+        let present = self.state.lock().refused.first().map(|refusal| self.message(refusal));
+        let present = present.unwrap_or_else(|| format!("{}: what it has now is in force", self.name));
+        event!(Warn, rules_refused, "rules refused: {present} (refusals since the last such line: {times})");
     }
 
     /// Puts the rules of the book in force, unless nothing was ever good or they are so already, and says in
