@@ -72,7 +72,9 @@ impl Catalog {
     }
 
     fn replaced(&self, rules: Rules, added: Rules) -> Self {
-        let counters = |id: &str| self.find(id).ok().map(|rule| Arc::clone(&rule.counters));
+        // To find one that is not there is to look for the name that was probably meant.
+        let known = |id: &str| self.rules.get(id).and_then(|_| self.find(id).ok());
+        let counters = |id: &str| known(id).map(|rule| Arc::clone(&rule.counters));
         let settings = (self.secrets.clone(), self.share);
         let built = Self::build((rules, added), self.numbers.clone(), settings, counters);
         Self { matcher: built.matcher.after(&self.matcher), ..built }.reporting(self.reported)
@@ -203,6 +205,7 @@ impl Catalog {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+    use std::time::{Duration, Instant};
 
     use super::*;
 
@@ -223,5 +226,20 @@ mod tests {
             assert!(seen.insert(number(&catalog)));
         }
         assert_eq!(number(&catalog.after(rules("first"))), first);
+    }
+
+    /// To look for the name that was probably meant, for each, would take minutes.
+    #[test]
+    fn many_rules_take_the_place_of_many_others_soon() {
+        let rules = |of: &str| {
+            let rule = |number| format!(r#"{{"rule_id": "{of}-{number}", "rate": "1/s"}}"#);
+            let all: Vec<_> = (0..20_000).map(rule).collect();
+            Rules::from_json(&format!("[{}]", all.join(","))).unwrap()
+        };
+        let [before, after] = ["before", "after"].map(rules);
+        let catalog = Catalog::new(before, SecretNames::default(), Share::default());
+        let began = Instant::now();
+        assert_eq!(catalog.after(after).rules().len(), 20_000);
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     }
 }
