@@ -5,6 +5,7 @@
 /** Such headers, at a response that may have them. */
 const TOLD = Symbol('sluicegate.told');
 
+const CACHE_CONTROL = 'cache-control';
 const FOR_ONE = ['private', 'no-store', 'no-cache'];
 
 /**
@@ -35,15 +36,27 @@ function watch(response, told) {
   const { writeHead } = response;
   response.writeHead = function writeHeadForAll(...given) {
     const last = given.length - 1;
-    const fields = typeof given[last] === 'object' && given[last] !== null ? fieldsOf(given[last]) : undefined;
-    const stated = fields?.filter(([name]) => name === 'cache-control').map(([, , value]) => value);
-    if (isForAll(stated?.length ? stated.join() : this.getHeader('cache-control'))) {
+    const headers = typeof given[last] === 'object' ? (given[last] ?? undefined) : undefined;
+    if (isForAll(cacheControlIn(headers) ?? this.getHeader('cache-control'))) {
       const known = new Set(told.flatMap(Object.keys).map((name) => name.toLowerCase()));
       for (const name of known) this.removeHeader(name);
-      if (fields) given[last] = without(known, fields, Array.isArray(given[last]));
+      if (headers) given[last] = without(known, fieldsOf(headers), Array.isArray(headers));
     }
     return writeHead.apply(this, given);
   };
+}
+
+/** The header among those that `writeHead` is given, if it is. */
+function cacheControlIn(headers = {}) {
+  // Most answers come here with an object: nothing is made of its other headers.
+  const stated = Array.isArray(headers)
+    ? fieldsOf(headers).filter(([name]) => name === CACHE_CONTROL).map(([, , value]) => value)
+    : Object.keys(headers).filter(isCacheControl).map((name) => headers[name]);
+  return stated.length > 0 ? stated.join() : undefined;
+}
+
+function isCacheControl(name) {
+  return name.length === CACHE_CONTROL.length && name.toLowerCase() === CACHE_CONTROL;
 }
 
 /** Headers as `writeHead` takes them: each as its name in small letters, its name and its value. */

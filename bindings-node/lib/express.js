@@ -18,7 +18,7 @@ const { judgeBy } = require('./middleware.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
 const { templateOf } = require('./routes/express-template.js');
-const { holdFor, routeRequest } = require('./routes/node.js');
+const { NodeRequest, holdFor } = require('./routes/node.js');
 
 /**
  * Middleware for Express, and for whatever else has its signature: every request is decided by `reserveRequest`.
@@ -87,8 +87,10 @@ function routeLimits(limiter, defaults) {
     return async function limited(request, response, next) {
       try {
         const template = templateOf(request, limited);
-        const asked = routeRequest(request, { args: [request], template, params: /** @type {any} */ (request).params });
-        if (await limitedBy(route, asked, response, next)) return;
+        const asked = new NodeRequest(request, { args: [request], template, params: /** @type {any} */ (request).params });
+        const ruling = await route.decide(asked);
+        if (ruling.status !== undefined) return await refused(route, ruling, asked, response, next);
+        admitted(route, ruling, request, response);
       } catch (error) {
         return next(error);
       }
@@ -97,27 +99,29 @@ function routeLimits(limiter, defaults) {
   };
 }
 
-/** Whether a request is answered already. */
-async function limitedBy(route, asked, response, next) {
-  const [request] = asked.args;
-  const ruling = await route.decide(asked);
+function admitted(route, ruling, request, response) {
+  const { headers, held } = ruling;
+  attach(ruling, request);
+  for (const name in headers) response.setHeader(name, headers[name]);
+  keepFromCaches(response, headers);
+  holdFor(route, held, request, response);
+}
+
+async function refused(route, ruling, asked, response, next) {
   const { status, headers, body, decision } = ruling;
-  const isAnswered = status !== undefined;
-  const isOwn = isAnswered && decision !== undefined && route.hooks.onDenied !== undefined;
+  attach(ruling, asked.args[0]);
+  const isOwn = decision !== undefined && route.hooks.onDenied !== undefined;
   setFields(isOwn ? untyped(headers) : headers, response, (name, value) => response.setHeader(name, value));
-  if (decision !== undefined) {
-    request.rateLimit = decision;
-    request.reservation = ruling.held;
-  }
-  if (isOwn) await route.ask('onDenied', asked, decision, response, next);
-  else if (isAnswered) {
-    response.statusCode = status;
-    response.end(body);
-  } else {
-    keepFromCaches(response, headers);
-    holdFor(route, ruling.held, request, response);
-  }
-  return isAnswered;
+  if (isOwn) return void (await route.ask('onDenied', asked, decision, response, next));
+  response.statusCode = status;
+  response.end(body);
+}
+
+/** What is decided, at the request. */
+function attach(ruling, request) {
+  if (ruling.decision === undefined) return;
+  request.rateLimit = ruling.decision;
+  request.reservation = ruling.held;
 }
 
 module.exports = { rateLimit, routeLimits };

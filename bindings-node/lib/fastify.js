@@ -39,7 +39,7 @@ const { isGrpc, setFields } = require('./grpc.js');
 const { judgeBy } = require('./middleware.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
-const { holdFor, routeRequest } = require('./routes/node.js');
+const { NodeRequest, holdFor } = require('./routes/node.js');
 
 /**
  * A plugin for Fastify: every request is decided by `reserveRequest`, in a hook `onRequest`. Register it after what
@@ -119,9 +119,17 @@ function routeLimits(limiter, defaults) {
 function hookOf(route, known) {
   return async (request, reply) => {
     const template = known ?? request.routeOptions.url ?? '404';
-    const asked = routeRequest(request.raw, { args: [request], template, params: request.params });
-    // The reply is waited for: the answer of `onDenied` is on its way.
-    if (await isAnswered(route, asked, reply)) return reply;
+    const asked = new NodeRequest(request.raw, { args: [request], template, params: request.params });
+    const report = () => reportTo(request, route.policy.givenLog);
+    const ruling = await route.decide(asked, (error) => report().log(error));
+    if (ruling.decision !== undefined) {
+      request.rateLimit = ruling.decision;
+      request.reservation = ruling.held;
+    }
+    if (ruling.status !== undefined) return refused(route, ruling, asked, reply);
+    reply.headers(ruling.headers);
+    keepFromCaches(reply.raw, ruling.headers);
+    if (ruling.held !== undefined) holdFor(route, ruling.held, request.raw, reply.raw, reply, report());
   };
 }
 
@@ -144,34 +152,17 @@ function ensureLimited(request, reply, done) {
   done(new Error(`route ${url}: its limit is not in force (register the plugin before the routes: await app.register(limits.plugin))`));
 }
 
-/** Decides a request. Whether it is answered: by `onDenied`, or with a status of gRPC. */
-async function isAnswered(route, asked, reply) {
-  const [request] = asked.args;
-  const report = reportTo(request, route.policy.givenLog);
-  const ruling = await route.decide(asked, report.log);
-  const { status, headers, decision, held } = ruling;
-  if (decision !== undefined) {
-    request.rateLimit = decision;
-    request.reservation = held;
+/** Answers with a status of gRPC, of which no error handler is asked, or by `onDenied`: the reply is waited for, as that may be on its way. */
+async function refused(route, ruling, asked, reply) {
+  const { status, headers, body, decision } = ruling;
+  if (isGrpc(ruling)) {
+    setFields(headers, reply.raw, (name, value) => reply.header(name, value));
+    return reply.code(status).send(body);
   }
-  if (isGrpc(ruling)) return refusedByStatus(ruling, reply);
   reply.headers(untyped(headers));
-  if (status === undefined) {
-    keepFromCaches(reply.raw, headers);
-    holdFor(route, held, request.raw, reply.raw, reply, report);
-    return false;
-  }
   if (decision === undefined || !route.hooks.onDenied) throw rateLimited(ruling);
   const payload = await route.ask('onDenied', asked, decision, reply.code(status));
-  if (payload !== undefined) reply.send(payload);
-  return true;
-}
-
-/** No error handler is asked. */
-function refusedByStatus({ status, headers, body }, reply) {
-  setFields(headers, reply.raw, (name, value) => reply.header(name, value));
-  reply.code(status).send(body);
-  return true;
+  return payload === undefined ? reply : reply.send(payload);
 }
 
 /** Limits alone, or an object with options. */

@@ -7,7 +7,7 @@ const { keepFromCaches } = require('./caches.js');
 const { isGrpc, setFields } = require('./grpc.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
-const { holdFor, routeRequest } = require('./routes/node.js');
+const { NodeRequest, holdFor } = require('./routes/node.js');
 
 /**
  * Makes limits for routes of Koa. What it answers is called with a rate (`'5/minute'`), the name of a rule, a rule, or an array of
@@ -28,7 +28,7 @@ function routeLimits(limiter, defaults) {
   return (limits, options) => {
     const route = new Route(shared, limits, options);
     return async (/** @type {any} */ context, next) => {
-      const asked = routeRequest(context.req, { args: [context], template: templateOf(context), params: context.params ?? {} });
+      const asked = new NodeRequest(context.req, { args: [context], template: templateOf(context), params: context.params ?? {} });
       const { status, headers, body, decision, held } = await route.decide(asked);
       if (decision !== undefined) Object.assign(context.state, { rateLimit: decision, reservation: held });
       if (!isGrpc({ headers })) context.set(untyped(headers));

@@ -2,12 +2,13 @@
 
 // Keys of clients by the addresses of their peers.
 
-/** How many are kept. */
+/** How many are kept, of each length of prefixes. */
 const KEPT = 10_000;
 
 /** Remembers the keys of peers: they send many requests, and each would ask Rust twice. */
 class Peers {
-  #keys = new Map();
+  /** By the length of the prefix. To look for a text of both would take as long as a check. */
+  #keys = [];
 
   /**
    * @param {string} peer
@@ -15,13 +16,13 @@ class Peers {
    * @param {() => string | undefined} find Finds a key that is not known yet, if there is one.
    */
   keyOf(peer, prefixLength, find) {
-    const place = `${prefixLength} ${peer}`;
-    let key = this.#keys.get(place);
+    const keys = (this.#keys[prefixLength] ??= new Map());
+    let key = keys.get(peer);
     if (key === undefined) {
       key = find();
       if (key === undefined) return undefined;
-      if (this.#keys.size >= KEPT) this.#keys.clear();
-      this.#keys.set(place, key);
+      if (keys.size >= KEPT) keys.clear();
+      keys.set(peer, key);
     }
     return key;
   }

@@ -98,7 +98,8 @@ class Keys {
   }
 
   #addressKey(prefixLength) {
-    const { peer, lines } = this.#request;
+    const { peer } = this.#request;
+    const lines = (name) => this.#request.lines(name);
     const find = () => {
       const ip = clientOf(peer, lines, this.#policy);
       return ip === undefined ? undefined : addressKeyOf(ip, prefixLength);

@@ -3,7 +3,7 @@
 // What Nest tells of a request, whatever carries it.
 
 const { callOf, endCall, errorOf, isCall } = require('./nest-grpc.js');
-const { routeRequest } = require('./node.js');
+const { NodeRequest } = require('./node.js');
 
 /** What methods are called, by their functions. */
 const NAMES = new WeakMap();
@@ -27,7 +27,7 @@ function ofHttp(context, request, response, template = request.routeOptions?.url
   const raw = request.raw ?? request;
   const known = { args: [request, context], template: String(template), params: request.params ?? {} };
   return {
-    asked: routeRequest(raw, known),
+    asked: new NodeRequest(raw, known),
     request,
     raw,
     response: response?.raw ?? response,

@@ -12,20 +12,40 @@ const { headersOf } = require('../raw.js');
 /** Of an answer that never came. */
 const BROKEN = 500;
 
-/**
- * @param {IncomingMessage} raw
- * @param {Pick<RouteRequest, 'args' | 'template' | 'params'>} known
- * @returns {RouteRequest}
- */
-function routeRequest(raw, known) {
-  return {
-    where: `route ${known.template}`,
-    method: raw.method ?? '',
-    peer: raw.socket.remoteAddress,
-    lines: (name) => /** @type {string | undefined} */ (raw.headers[name]),
-    header: (name) => headersOf(raw).find(([other]) => other.toLowerCase() === name)?.[1],
-    ...known,
-  };
+/** A request of Node at a route, as a `RouteRequest`: of most, little is asked. */
+class NodeRequest {
+  #raw;
+
+  /**
+   * @param {IncomingMessage} raw
+   * @param {Pick<RouteRequest, 'args' | 'template' | 'params'>} known
+   */
+  constructor(raw, { args, template, params }) {
+    this.#raw = raw;
+    this.args = args;
+    this.template = template;
+    this.params = params;
+  }
+
+  get where() {
+    return `route ${this.template}`;
+  }
+
+  get method() {
+    return this.#raw.method ?? '';
+  }
+
+  get peer() {
+    return this.#raw.socket.remoteAddress;
+  }
+
+  lines(name) {
+    return /** @type {string | undefined} */ (this.#raw.headers[name]);
+  }
+
+  header(name) {
+    return headersOf(this.#raw).find(([other]) => other.toLowerCase() === name)?.[1];
+  }
 }
 
 /**
@@ -45,4 +65,4 @@ function holdFor(route, held, raw, response, judged = response, { log, warn } = 
   holdDuring(held, raw, response, { maxLeaseSeconds: route.policy.maxLeaseSeconds, log, warn, isKept });
 }
 
-module.exports = { holdFor, routeRequest };
+module.exports = { NodeRequest, holdFor };
