@@ -24,6 +24,7 @@ from ._routes.deciding import blocking
 from ._routes.django import add_headers, end_with, refused, signed_in, told_of, wait
 from ._routes.hooks import name_of
 from ._routes.matching import MatchedRequest, Matching
+from ._routes.request import among
 
 _POLICY: dict[str, Any] = {
     "trusted_proxies": 0,
@@ -116,7 +117,7 @@ class SluicegateMiddleware:
             "other_paths": other_paths,
             "ignore_case": self._policy.ignore_case,
         }
-        return MatchedRequest((request,), request.method or "", path, None, peer, headers, {}, line)
+        return MatchedRequest((request,), request.method or "", path, None, peer, among(headers), {}, line)
 
 
 def _paths(request: HttpRequest) -> tuple[str, list[str]]:

@@ -53,6 +53,13 @@ def told(place: Any, key: Any = _KEY) -> Told:
     return found
 
 
+def note(place: Any, headers: Iterable[tuple[str, str]]) -> None:
+    """Notes the headers of an answer that is made later, for the limits further out, if there are any."""
+    found: Told | None = place.get(_KEY)
+    if found is not None:
+        found.note(headers)
+
+
 def denied(place: Any, key: Any = _KEY) -> None:
     """Notes a denial for the limits further out, if there are any."""
     found: Told | None = place.get(key)

@@ -154,7 +154,7 @@ def _described(request: web.Request) -> RouteRequest:
         template=resource.canonical if resource is not None else "/",
         name=None,
         peer=request.remote,
-        headers=[(name.lower(), value) for name, value in request.headers.items()],
+        values=lambda name: request.headers.getall(name, []),
         path=request.match_info,
     )
 

@@ -16,6 +16,7 @@ from ._routes.asgi import UNANSWERED, Reply, encoded, outcome_of, with_headers_o
 from ._routes.deciding import Denial, asynchronous
 from ._routes.hooks import Count, Hooks
 from ._routes.matching import MatchedRequest, Matching, user_named
+from ._routes.request import among
 from ._told import Told, denied, told
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ class RateLimitMiddleware:
             "other_paths": other_paths,
             "ignore_case": self._policy.ignore_case,
         }
-        return MatchedRequest((scope,), method, path, None, peer, headers, {}, line)
+        return MatchedRequest((scope,), method, path, None, peer, among(headers), {}, line)
 
 
 async def _found(find: _FindUser | _Find | None, scope: Scope) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ._routes.needed import needed
@@ -19,13 +19,13 @@ with needed("Starlette", "fastapi"):
 
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
-from ._middleware import ensure
+from ._middleware import ensure, merged
 from ._native import Decision
-from ._routes.asgi import Reply, RouteMiddleware, Settlement, answer_of
+from ._routes.asgi import Reply, RouteMiddleware, Settlement, answer_of, encoded
 from ._routes.deciding import Denial, Route, Verdict, asynchronous, shared
 from ._routes.request import RouteRequest
 from ._routes.templates import template_of
-from ._told import denied, told
+from ._told import denied, note, told
 
 if TYPE_CHECKING:
     from ._routes.rules import Rule
@@ -101,9 +101,9 @@ class RouteLimits:
         async def limited(connection: HTTPConnection, response: Response) -> Decision | None:
             verdict = await limit.decide(connection)
             if answer_of(connection.scope) is None:
+                note(connection.scope, verdict.headers)
                 # Those of a dependency before are replaced: it is further out.
-                told(connection.scope).note(verdict.headers)
-                response.headers.update(dict(verdict.headers))
+                response.raw_headers[:] = merged(response.raw_headers, encoded(verdict.headers))
             return verdict.decision
 
         return limited
@@ -179,9 +179,15 @@ def _request(connection: HTTPConnection) -> RouteRequest:
         template=template_of(scope),
         name=getattr(scope.get("app"), "title", None),
         peer=client[0] if client else None,
-        headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]],
+        values=functools.partial(_values, scope["headers"]),
         path=scope.get("path_params", {}),
     )
+
+
+def _values(headers: Iterable[tuple[bytes, bytes]], name: str) -> list[str]:
+    """The values of a header."""
+    sought = name.encode("latin-1")
+    return [value.decode("latin-1") for other, value in headers if other == sought]
 
 
 def _counted(method: str) -> str:

@@ -16,7 +16,7 @@ from ._inflight import InFlight
 from ._native import RateLimiter
 from ._routes.blocking import check_limiter
 from ._routes.deciding import Denial, Route, Verdict, blocking, shared
-from ._routes.request import RouteRequest
+from ._routes.request import RouteRequest, in_environ
 from ._told import Told, denied, told
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _request() -> RouteRequest:
         template=rule.rule if rule is not None else str(request.endpoint),
         name=current_app.name,
         peer=request.environ.get("REMOTE_ADDR"),
-        headers=[(name.lower(), value) for name, value in request.headers.items()],
+        values=in_environ(request.environ),
         path=request.view_args or {},
     )
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight, InFlight
 from ._middleware import ensure, ensure_seconds
-from ._native import Check, Decision, RateLimiter, Reserved
+from ._native import Decision, RateLimiter, Reserved
 from ._routes.blocking import check_limiter
 from ._routes.deciding import asynchronous, blocking, called
 from ._routes.hooks import Hook, HookError, Hooks, Steps, ask, name_of, whole
-from ._routes.request import RouteRequest
+from ._routes.request import RouteRequest, among
 from ._routes.rules import Rule, RouteRules
 from .errors import InvalidArgumentError
 
@@ -170,7 +170,7 @@ class _Options:
     wait: float | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Call(RouteRequest):
     """A call, in place of a request."""
 
@@ -178,7 +178,7 @@ class _Call(RouteRequest):
 
     @classmethod
     def of(cls, function: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> _Call:
-        return cls(arguments, "", function, None, None, (), {}, named)
+        return cls(arguments, "", function, None, None, among([]), {}, named)
 
     @property
     def where(self) -> str:
@@ -240,7 +240,7 @@ def _checks(rules: list[Rule], hooks: Hooks, call: _Call) -> Steps:
         if callable(stated):
             value = yield from call.ask(name, stated)
             numbers[name] = None if value is None and name == "limit" else whole(call.where, name, value)
-    return [Check(rule["rule_id"], key, **numbers) for rule in rules]
+    return [{"rule": rule["rule_id"], "key": key, **numbers} for rule in rules]
 
 
 def _constant(key: str) -> Hook:

@@ -14,6 +14,7 @@ from ._routes.asgi import UNANSWERED, Outcome
 from ._routes.deciding import Denial, blocking
 from ._routes.hooks import Count, Hooks
 from ._routes.matching import MatchedRequest, Matching, user_named
+from ._routes.request import among
 from ._told import Told, denied, told
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class RateLimitMiddleware:
             "other_paths": other_paths,
             "ignore_case": self._policy.ignore_case,
         }
-        return MatchedRequest((environ,), method, path, None, peer, headers, {}, line)
+        return MatchedRequest((environ,), method, path, None, peer, among(headers), {}, line)
 
 
 def _refuse(denial: Denial, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

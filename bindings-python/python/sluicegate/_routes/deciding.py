@@ -19,6 +19,8 @@ from .rules import Rule, RouteRules
 
 _T = TypeVar("_T")
 _LOG = logging.getLogger("sluicegate")
+# Those of a `Check`. Of a single one, no object is made.
+Arguments = dict[str, Any]
 _NO_STORE = ("Cache-Control", "no-store")
 # The status of HTTP of every answer to gRPC.
 _OK = 200
@@ -58,7 +60,7 @@ class Denial:
         return str(json.loads(self.problem.body).get("detail", self.problem.title))
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Verdict:
     """What is decided about a request."""
 
@@ -205,11 +207,10 @@ class Route(Deciding):
             return self._undecided(request, error)
         return (yield from self._told(decision, request))
 
-    def _checks_by_address(self, rules: list[Rule], request: RouteRequest) -> list[Check]:
+    def _checks_by_address(self, rules: list[Rule], request: RouteRequest) -> list[Arguments]:
         keys = Keys(self.hooks, self._policy, request, self._passing)
-        cost: Any = self.hooks.cost
-        limit: Any = self.hooks.limit
-        return [Check(rule["rule_id"], keys.address(rule), cost=cost, limit=limit) for rule in rules]
+        cost, limit = self.hooks.cost, self.hooks.limit
+        return [{"rule": rule["rule_id"], "key": keys.address(rule), "cost": cost, "limit": limit} for rule in rules]
 
     def _checks(self, rules: list[Rule], request: RouteRequest) -> Steps:
         cost = yield from self._number("cost", request)
@@ -218,21 +219,19 @@ class Route(Deciding):
         checks = []
         for rule in rules:
             key = yield from keys.of(rule)
-            checks.append(Check(rule["rule_id"], key, cost=cost, limit=limit))
+            checks.append({"rule": rule["rule_id"], "key": key, "cost": cost, "limit": limit})
         return checks
 
 
-def called(limiter: Any, rules: list[Rule], checks: list[Check], *, wait: float | None = None) -> Any:
+def called(limiter: Any, rules: list[Rule], checks: list[Arguments], *, wait: float | None = None) -> Any:
     """Calls the limiter, which waits for room for so many seconds at most, or not at all."""
     for rule in rules:
         if _has_reservations(rule):
-            return limiter.reserve_all(checks, wait=wait)
-    if len(checks) > 1:
-        return limiter.check_all(checks) if wait is None else limiter.wait_all(checks, timeout=wait)
-    (check,) = checks
-    if wait is None:
-        return limiter.check(check.rule, check.key, cost=check.cost, limit=check.limit, resource=check.resource)
-    return limiter.wait(check.rule, check.key, timeout=wait, cost=check.cost, limit=check.limit, resource=check.resource)
+            return limiter.reserve_all([Check(**check) for check in checks], wait=wait)
+    if len(checks) == 1:
+        return limiter.check(**checks[0]) if wait is None else limiter.wait(**checks[0], timeout=wait)
+    items = [Check(**check) for check in checks]
+    return limiter.check_all(items) if wait is None else limiter.wait_all(items, timeout=wait)
 
 
 def _has_reservations(rule: Rule) -> bool:

@@ -13,13 +13,12 @@ from django.http.response import HttpResponseBase  # type: ignore[import-untyped
 from .._middleware import Headers
 from .._told import Told, denied, told
 from .deciding import Denial
-from .request import RouteRequest
+from .request import RouteRequest, in_environ
 
 
 def described(request: Any) -> RouteRequest:
     """A request, of either."""
     match = request.resolver_match
-    headers = [(name.lower(), value) for name, value in request.headers.items()]
     return RouteRequest(
         arguments=(request,),
         method="GET" if request.method == "HEAD" else request.method or "",
@@ -27,7 +26,7 @@ def described(request: Any) -> RouteRequest:
         template="/" + match.route if match is not None else "/",
         name=None,
         peer=request.META.get("REMOTE_ADDR") or None,
-        headers=headers,
+        values=in_environ(request.META),
         path=match.kwargs if match is not None else {},
     )
 

@@ -110,7 +110,8 @@ def ask(where: str, name: str, hook: Hook, arguments: tuple[Any, ...], passing: 
     except passing:
         raise
     except Exception as error:
-        raise HookError(f"{where}: {name} raised {type(error).__name__}") from error
+        # Its message may hold a key: of the error only where it was raised is kept.
+        raise HookError(f"{where}: {name} raised {type(error).__name__}").with_traceback(error.__traceback__) from None
 
 
 def whole(where: str, name: str, value: object) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .._middleware import Policy, ensure
-from .._native import Check, Decision
+from .._native import Decision
 from ..errors import InvalidArgumentError, InvalidRuleError, SluicegateError
 from .deciding import Deciding, Verdict, called
 from .hooks import Count, Hook, HookError, Hooks, Steps, ask, name_of
@@ -23,7 +23,7 @@ _UNLIMITED = 2**53 - 1
 _WHERE = "middleware"
 
 
-@dataclass(frozen=True)
+@dataclass
 class MatchedRequest(RouteRequest):
     """A request that rules may match."""
 
@@ -141,7 +141,7 @@ class Matching(Deciding):
                 chosen.append((rule, (yield from keys.of(rule)), None))
         chosen.sort(key=lambda each: each[0].get("priority", 0))
         checks = [
-            Check(rule["rule_id"], key, cost=cost or rule.get("cost", 1), resource=resource)
+            {"rule": rule["rule_id"], "key": key, "cost": cost or rule.get("cost", 1), "resource": resource}
             for rule, key, resource in chosen
         ]
         return [rule for rule, *_ in chosen], checks

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+
+# Headers that an environ of WSGI has under names of their own.
+_UNPREFIXED = ("CONTENT_TYPE", "CONTENT_LENGTH")
 
 
 class Asked(Protocol):
@@ -19,7 +23,8 @@ class Asked(Protocol):
         """What messages call it."""
 
 
-@dataclass(frozen=True)
+# Not frozen: to make one of those takes three times as long, and each request makes one.
+@dataclass(slots=True)
 class RouteRequest:
     """A request at a route."""
 
@@ -31,8 +36,8 @@ class RouteRequest:
     # What the application calls itself, if it does.
     name: str | None
     peer: str | None
-    # Names in small letters.
-    headers: Iterable[tuple[str, str]]
+    # The values of a header, by its name in small letters. Most requests are asked for one header, and none for all.
+    values: Callable[[str], list[str]]
     path: Mapping[str, Any]
 
     @property
@@ -46,6 +51,18 @@ class RouteRequest:
         values = self.values("content-type") if self.method == "POST" else []
         return values[0] if values else None
 
-    def values(self, name: str) -> list[str]:
-        """The values of a header."""
-        return [value for other, value in self.headers if other == name]
+
+def among(headers: list[tuple[str, str]]) -> Callable[[str], list[str]]:
+    """Looks for values among headers with names in small letters."""
+    return lambda name: [value for other, value in headers if other == name]
+
+
+def in_environ(environ: Mapping[str, Any]) -> Callable[[str], list[str]]:
+    """Looks for values in an environ of WSGI, whose server has joined several lines of a header."""
+
+    def values(name: str) -> list[str]:
+        word = name.upper().replace("-", "_")
+        value = environ.get(word if word in _UNPREFIXED else f"HTTP_{word}")
+        return [] if value is None else [value]
+
+    return values
