@@ -43,7 +43,7 @@ ROUTES: dict[str, tuple[tuple[Any, ...], dict[str, Callable[..., Any] | Any]]] =
     "/health": (("1/minute",), {"skip": lambda header: header("x-probe") == "1"}),
     "/broken": (("1/minute",), {"key": lambda header: None}),
     "/nobody": (("1/minute",), {"key": lambda header: 0}),
-    "/raising": (("1/minute",), {"key": lambda header: int("secret-key")}),
+    "/raising": (("1/minute",), {"key": lambda header: int(header("x-user") or "")}),
     "/place": (("place",), {}),
     "/address": (("address",), {}),
     "/keyed/{id}": (("by-item",), {}),

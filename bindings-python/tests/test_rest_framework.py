@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from web import Site, configured, serve_wsgiref
 
-from sluicegate import ManualClock, RateLimiter
+from sluicegate import InvalidArgumentError, InvalidRuleError, ManualClock, RateLimiter, UnknownRuleError
 
 RULES = [{"rule_id": "plan", "algorithm": "fixed_window", "limit": 2, "window_size_seconds": 60}]
 ALICE, BOB = ("X-User", "alice"), ("X-User", "bob")
@@ -41,8 +41,13 @@ def serve(prefix: str, clock: ManualClock, redis_url: str) -> Iterator[Callable[
         yield start
 
 
-def api_view(throttles: list[Any]) -> Any:
-    """A view that knows users by a header."""
+def user_named(request: Any) -> Any:
+    name = request.headers.get("X-User")
+    return name and SimpleNamespace(pk=name, is_authenticated=True)
+
+
+def api_view(throttles: list[Any], find_user: Callable[[Any], Any] = user_named) -> Any:
+    """A view that knows users, by a header unless it is said otherwise."""
     from rest_framework.authentication import BaseAuthentication
     from rest_framework.renderers import JSONRenderer
     from rest_framework.response import Response
@@ -50,8 +55,8 @@ def api_view(throttles: list[Any]) -> Any:
 
     class ByHeader(BaseAuthentication):  # type: ignore[misc]
         def authenticate(self, request: Any) -> Any:
-            name = request.headers.get("X-User")
-            return name and (SimpleNamespace(pk=name, is_authenticated=True), None)
+            user = find_user(request)
+            return user and (user, None)
 
     class View(APIView):  # type: ignore[misc]
         authentication_classes = [ByHeader]
@@ -117,6 +122,76 @@ def test_many_clients_are_admitted_exactly(serve: Any) -> None:
         with ThreadPoolExecutor(50) as pool:
             got = list(pool.map(lambda _: site.ask("GET", "/bulk", ALICE).status, range(200)))
     assert sorted(got) == [200] * 10 + [429] * 190
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"key": lambda request: None}, "key returned None"),
+        ({"key": lambda request: 0}, "key returned 0"),
+        ({"key": lambda request: ""}, "key returned ''"),
+        ({"key": lambda request: int(request.headers["X-Secret"])}, "key raised ValueError"),
+        ({"user_id": lambda request: ""}, "user_id returned ''"),
+        ({"user_id": lambda request: 0}, "user_id returned 0"),
+        ({"cost": lambda request: 0}, "cost returned 0"),
+        ({"limit": lambda request: "plan"}, "limit returned a str"),
+        ({"skip": lambda request: 1 // 0}, "skip raised ZeroDivisionError"),
+    ],
+)
+def test_a_mistake_of_the_application_is_named(
+    serve: Any, caplog: pytest.LogCaptureFixture, options: dict[str, Any], said: str
+) -> None:
+    with api():
+        from sluicegate.rest_framework import RouteLimits
+
+        site = serve(lambda limiter: {"orders": api_view([RouteLimits(limiter)("1/minute", **options)])})
+        assert statuses(site, "/orders", 2, ("X-Secret", "secret-key")) == [500, 500]
+    (first, _) = [record for record in caplog.records if record.name == "sluicegate"]
+    assert first.message.startswith(f"route /orders: {said}")
+    assert "secret-key" not in caplog.text
+
+
+def test_a_signed_in_user_who_is_false_is_named(serve: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with api():
+        from sluicegate.rest_framework import RouteLimits
+
+        nobody = SimpleNamespace(pk="", is_authenticated=True)
+        view = lambda limiter: api_view([RouteLimits(limiter)("1/minute")], lambda request: nobody)  # noqa: E731
+        assert statuses(serve(lambda limiter: {"orders": view(limiter)}), "/orders", 2) == [500, 500]
+    assert "route /orders: user_id returned ''" in caplog.text
+
+
+def test_a_rule_that_the_limiter_lacks_is_named(serve: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with api():
+        from sluicegate.rest_framework import RouteLimits
+
+        site = serve(lambda limiter: {"orders": api_view([RouteLimits(lambda request: limiter)("plam")])})
+        assert statuses(site, "/orders", 2) == [500, 500]
+    assert 'route /orders: no rule is called "plam"' in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("stated", "options", "kind", "message"),
+    [
+        (("5/minut",), {}, InvalidRuleError, 'did you mean "minute"'),
+        (("plam",), {}, UnknownRuleError, 'no rule is called "plam"'),
+        ((), {}, InvalidArgumentError, "a limit is missing"),
+        ((5,), {}, TypeError, "a limit must be a rate"),
+        (("plan",), {"key": "user"}, TypeError, "key must be a function, not str"),
+        (("plan",), {"cost": 0}, InvalidArgumentError, "cost 0: must be at least 1"),
+        (("plan",), {"shared": ""}, InvalidArgumentError, "shared is empty"),
+        (("plan",), {"no_address": "admit"}, InvalidArgumentError, "no_address must be one of"),
+        (("plan",), {"keys": None}, TypeError, "a route has no option keys"),
+    ],
+)
+def test_what_can_be_known_at_the_start_is_refused_then(stated: Any, options: Any, kind: Any, message: str) -> None:
+    with RateLimiter("memory://", rules=RULES) as limiter, api():
+        from sluicegate.rest_framework import RouteLimits
+
+        with pytest.raises(kind, match=message):
+            RouteLimits(limiter)(*stated, **options)
+        with pytest.raises(TypeError, match="limiter must be a RateLimiter"):
+            RouteLimits(5)
 
 
 def test_what_a_throttle_cannot_see_is_refused() -> None:

@@ -346,19 +346,40 @@ async fn a_mistake_of_the_application_is_named_and_limits_nobody_silently() {
     let _: Router = Router::new().layer(RateLimitLayer::new(charging.into()).count(Count::Failures));
     let limiter = limiter().await;
     let limits = limits(&limiter);
-    let nobody = limits.clone().key(|_| None).layer("5/hour").unwrap();
-    let empty = limits.user_id(|_| Some(String::new())).layer("5/hour").unwrap();
-    let app = Router::new()
-        .route("/nobody", get(async || "a").layer(nobody))
-        .route("/empty", get(async || "a").layer(empty));
-    let server = server(app).await;
-    let answer = ask(server, &["GET /nobody"]).await;
-    assert_eq!((answer.status, answer.problem()["title"].as_str()), (500, Some("Internal Server Error")));
-    assert_eq!(ask(server, &["GET /empty"]).await.status, 500);
-    let lines = LINES.lock().unwrap();
-    for line in
-        ["ERROR route /nobody: key returned nothing", "ERROR route /empty: user_id returned an empty text"]
-    {
-        assert!(lines.iter().any(|logged| logged.starts_with(line)), "{line}: {lines:?}");
+    let mistakes = [
+        ("/nobody", limits.clone().key(|_| None), "key returned nothing"),
+        ("/empty", limits.clone().key(|_| Some(String::new())), "key returned nothing"),
+        ("/user", limits.clone().user_id(|_| Some(String::new())), "user_id returned an empty text"),
+        ("/cost", limits.clone().cost(|_| 0), "cost returned 0"),
+        ("/limit", limits.clone().limit(|_| Some(0)), "limit returned 0"),
+        (
+            "/costly",
+            limits.clone().key(|_| Some("secret".to_owned())).cost(|_| u64::MAX),
+            "rule \"routes:/costly:5/hour\": cost",
+        ),
+    ];
+    let served = mistakes.iter().fold(Router::new(), |app, (path, limits, _)| {
+        app.route(path, get(async || "reached").layer(limits.layer("5/hour").unwrap()))
+    });
+    let server = server(served).await;
+    for (path, _, said) in mistakes {
+        let answer = ask(server, &[&format!("GET {path}")]).await;
+        assert_eq!((answer.status, answer.problem()["title"].as_str()), (500, Some("Internal Server Error")));
+        let line = format!("ERROR route {path}: {said}");
+        let lines = LINES.lock().unwrap();
+        assert!(lines.iter().any(|logged| logged.starts_with(&line)), "{line}: {lines:?}");
+        assert!(!lines.iter().any(|logged| logged.contains("secret")), "{lines:?}");
     }
+}
+
+/// As with any function of an application that panics, the server ends the connection.
+#[tokio::test]
+async fn a_function_that_panics_admits_nobody() {
+    let limits = limits(&limiter().await).key(|_| panic!("a key that cannot be found"));
+    let reached = Arc::new(Semaphore::new(0));
+    let handler = Arc::clone(&reached);
+    let app = get(async move || handler.add_permits(1)).layer(limits.layer("5/hour").unwrap());
+    let server = server(Router::new().route("/", app)).await;
+    assert!(tokio::spawn(async move { ask(server, &["GET /"]).await.status }).await.is_err());
+    assert_eq!(reached.available_permits(), 0);
 }
