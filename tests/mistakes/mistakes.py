@@ -243,6 +243,42 @@ MISTAKES = [
         "NextHop::Fail(errors::slot_moving(request.slot(), from.address()))",
         "NextHop::Fail(errors::out_of_time(left))",
     ),
+    Mistake(
+        "what a server announces is not taken up",
+        "redis/wire/session/watching.rs",
+        "            tracking.announced(data.first());\n",
+        "            let _ = (tracking, data);\n",
+    ),
+    Mistake(
+        "that all keys have changed is taken for nothing",
+        "redis/wire/session/tracking.rs",
+        "            return std::mem::take(&mut self.registrations).into_values().for_each(changed);\n",
+        "            return;\n",
+    ),
+    Mistake(
+        "a connection that is silent is trusted",
+        "tracking.rs",
+        " && now < heard + TRUST",
+        " && now < heard + TRUST * 9",
+    ),
+    Mistake(
+        "a connection that is quiet is not asked whether it lasts",
+        "redis/wire/session/watching.rs",
+        "if self.stage == SessionStage::Ready && self.output.is_empty() {",
+        "if false {",
+    ),
+    Mistake(
+        "a server that lacks a script is asked again to carry it out, and not to watch its keys",
+        "redis/wire/session/packing.rs",
+        "        self.pack_caching(first, now);\n",
+        "        if !is_whole {\n            self.pack_caching(first, now);\n        }\n",
+    ),
+    Mistake(
+        "the request to watch keys stands between ASKING and its call",
+        "redis/wire/session/watching.rs",
+        "        if pending.asking {\n            return;\n        }\n",
+        "",
+    ),
     among_threads(
         "a thread that leaves although it was woken to read passes that on to nobody",
         "        // It may have been woken to read, and be answered meanwhile.\n        self.readers.pass_on();\n",
@@ -341,6 +377,11 @@ MISTAKES = [
         "borrowed units last from the reply on, not from the request",
         "(lent.valid_until as Micros).min(sent_at + terms.age());",
         "now + terms.age();",
+    ),
+    in_leases(
+        "others are said to use up the limit although there is as much as was asked for",
+        "            self.contended_until = now;\n",
+        "",
     ),
     in_leases(
         "what is given back may be spent too",

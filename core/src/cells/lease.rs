@@ -179,6 +179,9 @@ impl Lease {
         if lent.granted < want as f64 {
             let until_next = (terms.pace_us as Micros).min(valid_until - now);
             self.note_shortage(now, lent.granted, until_next, sent_at + LEAST_CONTENTION.max(TRIPS * trip));
+        } else {
+            // The lender has kept as much as all that was asked for: what others used up is there again.
+            self.contended_until = now;
         }
         if loan.units == 0 {
             return None;

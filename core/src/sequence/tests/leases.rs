@@ -15,6 +15,7 @@ use crate::rules::{LeaseTerms, Rules};
 use crate::sequence::Borrower;
 
 const SECOND: Micros = 1_000_000;
+const MS: Micros = 1_000;
 const BEGIN: Micros = 1_700_000_000_000_000;
 
 /// What a history is like.
@@ -29,6 +30,8 @@ struct Setting {
     /// Calls a second, of all processes, as a part of the limit.
     offered: f64,
     is_skewed: bool,
+    /// How long calls come in each period, and how long that is; otherwise they come all the time.
+    spikes: Option<(Micros, Micros)>,
     most_cost: u64,
     /// One way, at most.
     trip: Micros,
@@ -49,6 +52,7 @@ impl Setting {
             processes: 1 + random.below(10) as usize,
             offered: 0.5 + random.below(16) as f64 / 10.0,
             is_skewed: random.below(2) == 0,
+            spikes: None,
             most_cost: 1 + random.below(3),
             trip: [100, 2_000, 30_000][random.below(3) as usize],
             fails: random.below(2) == 0,
@@ -93,6 +97,9 @@ struct World {
     denied_by_lease: u64,
     requests: u64,
     calls: u64,
+    /// What a limiter that decides each call at once would have, and how much it would have admitted.
+    exact: State,
+    ideal: u64,
 }
 
 impl World {
@@ -119,6 +126,8 @@ impl World {
             denied_by_lease: 0,
             requests: 0,
             calls: 0,
+            exact: charge.policy.fresh(BEGIN),
+            ideal: 0,
             setting,
         };
         (0..world.setting.processes).for_each(|process| world.push(BEGIN, Event::Call(process)));
@@ -135,13 +144,19 @@ impl World {
     }
 
     /// Microseconds from a call of a process to its next one.
-    fn pause(&mut self, process: usize) -> Micros {
+    fn pause(&mut self, process: usize, now: Micros) -> Micros {
         let Setting { processes, is_skewed, offered, limit, most_cost, .. } = self.setting;
         let weight = |process: usize| if is_skewed { process as f64 + 1.0 } else { 1.0 };
         let all: f64 = (0..processes).map(weight).sum();
         let rate = offered * limit as f64 * 2.0 / (most_cost as f64 + 1.0) * weight(process) / all;
         let chance = (1 + self.random.below(1 << 30)) as f64 / f64::from(1 << 30);
-        (-chance.ln() / rate * 1e6) as Micros + 1
+        let Some((busy, period)) = self.setting.spikes else {
+            return (-chance.ln() / rate * 1e6) as Micros + 1;
+        };
+        // In time in which calls come.
+        let pause = (-chance.ln() / rate * 1e6 * busy as f64 / period as f64) as Micros + 1;
+        let into = ((now - BEGIN) % period).min(busy - 1);
+        pause + (into + pause) / busy * (period - busy)
     }
 
     fn play(mut self, lasts: Micros) -> Self {
@@ -180,7 +195,7 @@ impl World {
     }
 
     fn call(&mut self, process: usize, now: Micros) {
-        let pause = self.pause(process);
+        let pause = self.pause(process, now);
         let now_or_later = now.max(self.stopped_until[process]);
         self.push(now_or_later + pause, Event::Call(process));
         if now < self.stopped_until[process] {
@@ -201,6 +216,8 @@ impl World {
         self.calls += 1;
         let cost = 1 + self.random.below(self.setting.most_cost);
         let (terms, most) = (self.terms, self.policy.most());
+        let (_, exactly) = lend(&self.policy, &mut self.exact, now, Some(cost as f64), 0.0);
+        self.ideal += if exactly.is_some_and(|outcome| outcome.fits) { cost } else { 0 };
         match self.cells[process].spend(now, (cost, most), &terms) {
             Spending::Spent { .. } => {
                 let age = now - self.lent_at[process];
@@ -291,6 +308,7 @@ fn nearly_all_is_admitted_and_few_calls_reach_the_server() {
             processes: 10,
             offered,
             is_skewed,
+            spikes: None,
             most_cost: 1,
             trip: 100,
             fails: false,
@@ -323,6 +341,7 @@ fn one_process_that_asks_for_less_than_the_limit_is_denied_nothing() {
             processes: 1,
             offered,
             is_skewed: false,
+            spikes: None,
             most_cost: 1,
             trip: 100,
             fails: false,
@@ -335,5 +354,39 @@ fn one_process_that_asks_for_less_than_the_limit_is_denied_nothing() {
             world.calls
         );
         assert_eq!((world.denied_by_lease, world.sum()), (0, world.calls), "seed 1: {setting:?}");
+    }
+}
+
+/// Demand that comes in spikes above the limit, with time in between in which there is room again.
+#[test]
+fn spikes_admit_nearly_as_much_as_a_limiter_that_decides_each_call() {
+    let spikes = [
+        (1.2, 1_000, (40 * MS, 300 * MS)),
+        (1.5, 2_000, (100 * MS, 500 * MS)),
+        (2.0, 10_000, (200 * MS, 1_500 * MS)),
+        (3.0, 5_000, (300 * MS, 2_000 * MS)),
+        (0.8, 1_000, (50 * MS, 1_200 * MS)),
+    ];
+    for (is_skewed, (offered, burst, spikes)) in
+        [false, true].into_iter().flat_map(|it| spikes.map(|of| (it, of)))
+    {
+        let setting = Setting {
+            algorithm: "gcra",
+            limit: 10_000,
+            burst,
+            age_ms: 20,
+            pace_ms: 10,
+            processes: 10,
+            offered,
+            is_skewed,
+            spikes: Some(spikes),
+            most_cost: 1,
+            trip: 500,
+            fails: false,
+        };
+        let world = World::new(setting, 1).play(6 * SECOND);
+        world.check_bound();
+        let part = world.sum() as f64 / world.ideal as f64;
+        assert!(part >= 0.97, "seed 1: ideal: {part} of it: {setting:?}");
     }
 }
