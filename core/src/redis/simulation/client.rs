@@ -184,6 +184,7 @@ impl Client {
     pub(super) fn submit(&mut self, call: usize) {
         let (request, deadline) = {
             let mut world = self.world.get();
+            let registration = world.remember(call);
             world.note_event(format_args!("submit {call}"));
             let now = world.now;
             world.ledger.submitted(call, now);
@@ -191,7 +192,8 @@ impl Client {
             let key = Key { tag: planned.tag, family: planned.family };
             let by = instant(now + planned.timeout);
             let timeout = by.duration_since(instant(now));
-            (command_of(key, planned.kind), CallDeadline { by, timeout })
+            let request = command_of(key, planned.kind, registration);
+            (request, CallDeadline { by, timeout })
         };
         self.ids.resize(self.ids.len().max(call + 1), None);
         let (ids, rung) = (&mut self.ids, &self.rung);
@@ -212,6 +214,7 @@ impl Client {
             let attempt = world.ledger.calls[call].attempt;
             let opened_at = attempt.map_or(0, |attempt| world.connections[attempt.connection].opened_at);
             world.ledger.answered(call, &result, opened_at, &world.plan, (world.now, world.step));
+            world.keep(call, result.is_ok());
         }
     }
 
@@ -221,6 +224,7 @@ impl Client {
             let world = &mut *self.world.get();
             world.note_event(format_args!("abandon {call}"));
             world.ledger.abandoned(call, world.step);
+            world.keep(call, false);
         }
         drop(self.act(|multiplexer, _| multiplexer.abandon(id)));
     }
@@ -387,5 +391,6 @@ fn connector(plan: &Scenario) -> Connector {
         replicas: plan.replicas,
         ..ConnectOptions::default()
     };
-    Connector::new(&url, &options).unwrap()
+    let connector = Connector::new(&url, &options).unwrap();
+    if plan.watched.is_empty() { connector } else { connector.tracking_keys() }
 }

@@ -50,9 +50,12 @@ impl World {
             Fault::Migrate(tag, to) => self.migrate(tag, to),
             Fault::Moved(tag) => {
                 self.deployment.migrations[tag].iter_mut().for_each(|migration| migration.progress = 2);
+                self.moved(tag, false);
             }
             Fault::Migrated(tag) => {
-                if let Some(migration) = self.deployment.migrations[tag].take() {
+                if let Some(migration) = self.deployment.migrations[tag] {
+                    self.moved(tag, true);
+                    self.deployment.migrations[tag] = None;
                     self.deployment.owners[tag] = migration.to;
                     self.tell(50 * MS);
                 }
@@ -61,6 +64,14 @@ impl World {
                 self.fail_over(server, demoted_after, heard_after);
             }
             Fault::FailBack => self.fail_over(0, 0, 0),
+            Fault::Change(call) => self.intervene(call),
+            Fault::Flush(server) => self.flush_all(server),
+            Fault::Overflow => self.overflow(),
+            Fault::Silence => {
+                if let Some(connection) = self.any_connection() {
+                    self.connections[connection].is_silent = true;
+                }
+            }
             Fault::Pushes | Fault::Close => {}
         }
     }
@@ -95,6 +106,7 @@ impl World {
         let to = self.master(to);
         if self.deployment.owners[tag] != to {
             self.deployment.migrations[tag] = Some(Migration { to, progress: 1 });
+            self.moved(tag, false);
         }
     }
 
@@ -108,6 +120,10 @@ impl World {
         if self.now < self.deployment.servers[new].down_until {
             return;
         }
+        if self.deployment.servers[new].is_primary {
+            // Its state is replaced.
+            self.announce(new, None);
+        }
         let deployment = &mut self.deployment;
         deployment.servers[new].is_primary = true;
         deployment.servers[new].counters = deployment.servers[old].counters;
@@ -115,6 +131,10 @@ impl World {
             deployment.servers[old].is_primary = false;
             deployment.owners.iter_mut().filter(|owner| **owner == old).for_each(|owner| *owner = new);
             deployment.migrations.iter_mut().flatten().filter(|it| it.to == old).for_each(|it| it.to = new);
+            // What it lacks is all, or what others change from now on.
+            if self.random.percent(50) {
+                self.announce(old, None);
+            }
         } else {
             deployment.primary = new;
             deployment.epoch += 1;
@@ -148,8 +168,10 @@ impl World {
     }
 
     pub(super) fn demote(&mut self, server: usize) {
-        if server != self.deployment.primary {
+        if server != self.deployment.primary && self.deployment.servers[server].is_primary {
             self.deployment.servers[server].is_primary = false;
+            // It takes over what the other has.
+            self.announce(server, None);
         }
     }
 

@@ -43,6 +43,10 @@ pub(super) enum Invariant {
     Malformed,
     /// No request waits while nothing is under way.
     Forgotten,
+    /// What is remembered ends once the server has said that it changed, and without that within a second.
+    Outdated,
+    /// Where connections last, nothing but a change ends what is remembered.
+    Unwatched,
     /// The driver comes to rest.
     Restless,
     /// Calls succeed again soon after the servers are well.

@@ -11,17 +11,19 @@ mod network;
 mod plan;
 mod protocol;
 mod random;
+mod remembered;
 mod run;
 mod sent;
 mod servers;
 mod serving;
+mod watched;
 mod wire;
 mod world;
 
 use std::thread;
 
 use run::{Violation, run, trace};
-use world::CROWDED;
+use world::{CROWDED, TRACKED};
 
 /// The histories of a usual test run: a few seconds without optimization.
 const FEW: u64 = 4000;
@@ -51,6 +53,13 @@ fn histories() {
 #[test]
 fn histories_with_crowds() {
     let first = CROWDED + given("SLUICEGATE_SIMULATION_SEED", 1) % CROWDED;
+    play(first, given("SLUICEGATE_SIMULATION_HISTORIES", FEW).div_ceil(4));
+}
+
+/// As many in which servers watch keys.
+#[test]
+fn histories_with_watched_keys() {
+    let first = TRACKED + given("SLUICEGATE_SIMULATION_SEED", 1) % CROWDED;
     play(first, given("SLUICEGATE_SIMULATION_HISTORIES", FEW).div_ceil(4));
 }
 

@@ -58,12 +58,18 @@ pub(super) struct Connection {
     /// Bytes of whole requests.
     pub(super) framed: usize,
     pub(super) begun: Option<u64>,
+    /// The step in which the request was begun to watch the keys of the next one.
+    pub(super) begun_by_caching: Option<u64>,
     /// The next command may touch a key that is being moved to the server.
     pub(super) asking: bool,
+    /// The keys of the next command are to be watched.
+    pub(super) caching: bool,
     /// Where the reply ends by which the server says that it is a replica, and the step in which that was read.
     pub(super) confessed_at: Option<usize>,
     pub(super) confession_read: Option<u64>,
     /// The server has died, or the client has closed the connection.
     pub(super) is_dead: bool,
+    /// Nothing arrives any more, in either direction.
+    pub(super) is_silent: bool,
     pub(super) is_closed: bool,
 }

@@ -101,6 +101,14 @@ pub(super) enum Fault {
     FailBack,
     /// The limiter is closed.
     Close,
+    /// Others change the key of a call.
+    Change(usize),
+    /// Others change all keys of a server.
+    Flush(usize),
+    /// A server watches more keys than it may.
+    Overflow,
+    /// From now on a connection carries nothing, and does not end.
+    Silence,
 }
 
 #[derive(Debug)]
@@ -130,6 +138,10 @@ pub(super) struct Scenario {
     /// Some keys hold damaged state, and some may not be touched.
     pub(super) has_bad_keys: bool,
     pub(super) calls: Vec<PlannedCall>,
+    /// Calls whose keys servers are to watch.
+    pub(super) watched: Vec<usize>,
+    /// How long a history goes on after all that was planned.
+    pub(super) goes_on: Time,
     pub(super) faults: Vec<(Time, Fault)>,
 }
 
@@ -160,6 +172,8 @@ impl Scenario {
             minds_slots: random.percent(20),
             has_bad_keys: !is_calm && random.percent(20),
             calls: Vec::new(),
+            watched: Vec::new(),
+            goes_on: 0,
             faults: Vec::new(),
         };
         plan.draw_calls(span, random);

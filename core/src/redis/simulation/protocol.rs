@@ -1,11 +1,12 @@
 //! The server's side of the Redis protocol: requests are parsed, replies are written.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use super::super::tests::eternal;
 use super::plan::CallKind;
 use crate::redis::wire::command::RedisCommand;
 use crate::script::{Script, ScriptCall};
+use crate::tracking::Registration;
 
 /// A script that calls of `CallKind::Check` and `Peek` share.
 static SHARED: LazyLock<&Script> = LazyLock::new(|| {
@@ -59,6 +60,9 @@ pub(super) enum ServerCommand {
     Ping,
     Role,
     Asking,
+    /// CLIENT TRACKING, and that the keys of the next command are to be watched.
+    Tracking,
+    Caching,
     /// For how many replicas to wait.
     Wait(i64),
     /// HELLO, AUTH, SELECT.
@@ -104,6 +108,8 @@ impl ServerCommand {
             ["PING"] => Self::Ping,
             ["ROLE"] => Self::Role,
             ["ASKING"] => Self::Asking,
+            ["CLIENT", "TRACKING", "ON", "OPTIN"] => Self::Tracking,
+            ["CLIENT", "CACHING", "YES"] => Self::Caching,
             ["WAIT", replicas, _] => Self::Wait(replicas.parse().ok()?),
             ["HELLO", "3", ..] => Self::Hello,
             ["AUTH", ..] | ["SELECT", _] => Self::Login,
@@ -183,14 +189,14 @@ pub(super) fn bulk(text: &str) -> String {
 }
 
 /// What a client sends for a call.
-pub(super) fn command_of(key: Key, kind: CallKind) -> RedisCommand {
+pub(super) fn command_of(key: Key, kind: CallKind, registration: Option<Arc<Registration>>) -> RedisCommand {
     let name = key.name();
     let script = |script: &'static Script, keys: &[String], arg: &str| {
         RedisCommand::Script(ScriptCall {
             script,
             keys: keys.iter().cloned().collect(),
             args: std::iter::once(arg.as_bytes().into()).collect(),
-            registration: None,
+            registration: registration.clone(),
         })
     };
     match kind {

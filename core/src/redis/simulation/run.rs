@@ -59,12 +59,13 @@ impl History {
             let plan = &self.shared.get().plan;
             let calls = plan.calls.iter().map(|call| call.at + call.timeout).max().unwrap_or(0);
             let faults = plan.faults.iter().map(|(at, _)| *at).max().unwrap_or(0);
-            calls.max(faults) + plan.lateness + 1
+            calls.max(faults) + plan.goes_on + plan.lateness + 1
         };
         self.run_until(end);
         let is_closed = {
             let world = &mut *self.shared.get();
             world.ledger.finish(&world.plan);
+            world.forget_all();
             world.ledger.breaker.is_closing
         };
         if is_closed {
@@ -90,6 +91,7 @@ impl History {
                 return self.violate(Invariant::Restless, format!("{event:?}"));
             }
             self.happen(event);
+            self.shared.get().check_remembered();
         }
         let mut world = self.shared.get();
         world.now = world.now.max(end);

@@ -65,12 +65,14 @@ impl World {
                 self.connections[id].confessed_at.get_or_insert(end);
             }
             self.ledger.replied(id, end, &frame.command, fate);
+            self.announce_late();
         }
     }
 
     /// What the server replies to a command.
     pub(super) fn carry_out(&mut self, id: usize, server: usize, command: &ServerCommand) -> Reply {
         let asking = std::mem::take(&mut self.connections[id].asking);
+        let caching = std::mem::take(&mut self.connections[id].caching);
         let refusal = self.refusal(server);
         if refusal == Some(RefusedScript::Loading) {
             return failed("-LOADING Redis is loading the dataset in memory");
@@ -88,12 +90,20 @@ impl World {
                 self.connections[id].asking = true;
                 ("+OK\r\n".to_owned(), Fate::Ended)
             }
+            ServerCommand::Tracking => ("+OK\r\n".to_owned(), Fate::Ended),
+            ServerCommand::Caching if refusal == Some(RefusedScript::Busy) => {
+                failed("-BUSY Redis is busy running a script.")
+            }
+            ServerCommand::Caching => {
+                self.connections[id].caching = true;
+                ("+OK\r\n".to_owned(), Fate::Ended)
+            }
             ServerCommand::Role | ServerCommand::ClusterSlots | ServerCommand::SentinelMaster => {
                 (self.describe(server, command), Fate::Ended)
             }
             ServerCommand::Script { .. } | ServerCommand::Delete(_) => {
                 let refused = self.refuse(server, command, refusal, asking);
-                refused.unwrap_or_else(|| self.execute(server, command))
+                refused.unwrap_or_else(|| self.execute((id, server), command, caching))
             }
         }
     }
@@ -195,7 +205,7 @@ impl World {
         Some(refused(format!("-MOVED {slot} h{}:1", if known == server { owner } else { known })))
     }
 
-    fn execute(&mut self, server: usize, command: &ServerCommand) -> Reply {
+    fn execute(&mut self, (id, server): (usize, usize), command: &ServerCommand, caching: bool) -> Reply {
         if let ServerCommand::Script { script, whole: true, .. } = command {
             self.deployment.servers[server].scripts[*script] = true;
         }
@@ -218,6 +228,7 @@ impl World {
             let admitted = counters[key.tag] < self.plan.limit;
             let charged = admitted && kind.charges();
             counters[key.tag] += u64::from(charged);
+            self.touched(id, (key, kind), caching, charged);
             match self.ledger.executed(key, kind, charged, is_stray) {
                 Some(number) => items.add(key, numbered(key, kind, admitted, number), Some(admitted)),
                 None => items.add(key, answer(key, kind, admitted), None),

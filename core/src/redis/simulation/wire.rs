@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 
 use super::network::{Connection, Frame, Pipe};
-use super::protocol;
+use super::protocol::{self, ServerCommand};
 use super::world::{Event, Shared, World};
 
 /// The driver's end of a connection.
@@ -25,10 +25,13 @@ impl Wire {
             frames: VecDeque::new(),
             framed: 0,
             begun: None,
+            begun_by_caching: None,
             asking: false,
+            caching: false,
             confessed_at: None,
             confession_read: None,
             is_dead: false,
+            is_silent: false,
             is_closed: false,
         });
         Self { connection: inner.connections.len() - 1, world: world.clone() }
@@ -115,6 +118,11 @@ impl World {
                 Ok(Some((command, size))) => {
                     connection.framed += size;
                     connection.begun = None;
+                    // A call goes behind the request to watch its keys, although nobody may want it any more.
+                    let begun = connection.begun_by_caching.take().unwrap_or(begun);
+                    if command == ServerCommand::Caching {
+                        connection.begun_by_caching = Some(begun);
+                    }
                     let frame = Frame { command, end: connection.framed, begun };
                     self.note(|_| format!("sent on {id}: {:?}", frame.command));
                     self.check_sent(id, &frame);
@@ -139,7 +147,7 @@ impl World {
     fn deliver(&mut self, id: usize, at_server: bool) {
         let connection = &mut self.connections[id];
         let pipe = if at_server { &mut connection.to_server } else { &mut connection.to_client };
-        let (length, is_cut) = (pipe.bytes.len(), pipe.is_cut());
+        let (length, is_cut) = (pipe.bytes.len(), pipe.is_cut() || connection.is_silent);
         let (mut due, mut place) = pipe.under_way.back().copied().unwrap_or((0, pipe.arrived));
         while place < length && !is_cut {
             let size = length - place;

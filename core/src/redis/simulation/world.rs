@@ -12,12 +12,16 @@ use super::ledger::Ledger;
 use super::network::Connection;
 use super::plan::{Scenario, Time};
 use super::random::Random;
+use super::remembered::Watching;
 use super::servers::Deployment;
 use crate::error::Result;
 use crate::redis::topology::search::Query;
 
 /// Seeds from here on are of histories with crowds: of several calls that are alike.
 pub(super) const CROWDED: u64 = 1_000_000_000;
+
+/// Seeds from here on are of histories in which servers watch keys.
+pub(super) const TRACKED: u64 = 2 * CROWDED;
 
 /// When every history begins.
 static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -96,6 +100,7 @@ pub(super) struct World {
     pub(super) stalled_until: Time,
     pub(super) deployment: Deployment,
     pub(super) ledger: Ledger,
+    pub(super) watching: Watching,
     events: BinaryHeap<Scheduled>,
     scheduled: u64,
     trace: Option<Vec<String>>,
@@ -105,7 +110,9 @@ impl World {
     pub(super) fn new(seed: u64, traced: bool) -> Self {
         let mut random = Random::new(seed);
         let mut plan = Scenario::draw(&mut random);
-        if seed >= CROWDED {
+        if seed >= TRACKED {
+            plan.add_watched(&mut random);
+        } else if seed >= CROWDED {
             plan.add_crowds(&mut random);
         }
         let mut world = Self {
@@ -116,6 +123,7 @@ impl World {
             stalled_until: 0,
             deployment: Deployment::new(&plan),
             ledger: Ledger::new(&plan),
+            watching: Watching::default(),
             events: BinaryHeap::new(),
             scheduled: 0,
             trace: traced.then(Vec::new),
