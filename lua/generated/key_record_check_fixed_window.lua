@@ -63,7 +63,7 @@ if key_record then
   if own_until < LATEST and own_until > now + own_length then own_until, is_healed = now + own_length, true end
 end
 if own_until > now and takes_stored == 1 then
-in_force = own_limit
+in_force = own_until < LATEST and -own_limit or own_limit
 -- The limit that is stored for the key takes the place of the rule's.
 limit = own_limit
 end

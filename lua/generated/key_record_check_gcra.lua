@@ -63,7 +63,7 @@ if key_record then
   if own_until < LATEST and own_until > now + own_length then own_until, is_healed = now + own_length, true end
 end
 if own_until > now and takes_stored == 1 then
-in_force = own_limit
+in_force = own_until < LATEST and -own_limit or own_limit
 -- The numbers of the limit OWN_LIMIT, which takes the place of the rule's: UNITS of cost, REFILL the time in which the
 -- limit is admitted anew, BURST (0: as much as the limit). The interval is rounded as `on_grid` of the crate `sluicegate`
 -- rounds it: down to a multiple of a power of two. (The highest power in a number is found as in `commit.lua`.) Stored

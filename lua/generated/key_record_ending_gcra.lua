@@ -420,7 +420,7 @@ local function at_stored(i, arg)
   local price, at_limit, own_limit = 1, '', key_record.own_limit
   -- Only a log bounds what is charged; it was perhaps stored under another algorithm.
   if most_charged > 0 then own_limit = math.min(own_limit, MOST_LOGGED) end
-  key_record.in_force = own_limit
+  key_record.in_force = key_record.own_until < LATEST and -own_limit or own_limit
   if op == COMMIT or op == CHARGE then
     if most_charged > 0 then cost = math.min(cost, most_charged * own_limit) end
   end

@@ -420,7 +420,7 @@ local function at_stored(i, arg)
   local price, at_limit, own_limit = 1, '', key_record.own_limit
   -- Only a log bounds what is charged; it was perhaps stored under another algorithm.
   if most_charged > 0 then own_limit = math.min(own_limit, MOST_LOGGED) end
-  key_record.in_force = own_limit
+  key_record.in_force = key_record.own_until < LATEST and -own_limit or own_limit
   if op == COMMIT or op == CHARGE then
     if most_charged > 0 then cost = math.min(cost, most_charged * own_limit) end
   end
@@ -754,7 +754,7 @@ local function decide()
     if is_granted then hold(holding, group_grant[holding.group] > 0, token) end
   end
   -- Blocks begin. The reply has until when the key is blocked (negative: it was not before), and the limit
-  -- in force if it is a stored one.
+  -- in force if it is a stored one (negative: it ends).
   for i = 1, limits do
     local key_record = key_records[record_of[i]]
     if op == CHARGE and key_record and key_record.first_block > 0 and not key_record.was_blocked then

@@ -57,6 +57,8 @@ pub(crate) struct Outcome {
     pub(crate) blocked_for: Micros,
     /// The limit stored for the key that was in force; 0: none was.
     pub(crate) stored_limit: u64,
+    /// Whether that one ends by time.
+    pub(crate) stored_ends: bool,
 }
 
 /// What a change of a rule changes of a limit whose state stays what it is: the limit (of the gcra family the interval),
@@ -113,6 +115,7 @@ impl Outcome {
         changed: false,
         blocked_for: 0,
         stored_limit: 0,
+        stored_ends: false,
     };
 }
 
@@ -162,7 +165,7 @@ pub(super) fn apply<A: Algorithm>(
         charge(algorithm, state, demand.now, demand.cost);
     }
     let figures = figures(algorithm, state, demand, fits);
-    Outcome { fits, figures, changed: charged, blocked_for: 0, stored_limit: 0 }
+    Outcome { fits, figures, changed: charged, blocked_for: 0, stored_limit: 0, stored_ends: false }
 }
 
 /// [`apply`] where weight is held beside the state, which then counts in full: as a whole number, taken off
@@ -212,7 +215,7 @@ fn overcharge<A: Algorithm>(algorithm: &A, state: &mut A::State, demand: Demand)
     let fits = fits(algorithm, state, demand.now, 1.0);
     let peek = Demand { op: Op::Peek, cost: 1.0, now: demand.now };
     let figures = figures(algorithm, state, peek, fits);
-    Outcome { fits, figures, changed: true, blocked_for: 0, stored_limit: 0 }
+    Outcome { fits, figures, changed: true, blocked_for: 0, stored_limit: 0, stored_ends: false }
 }
 
 /// Charges what was held until `at`. Where the clock stepped back since and the state is of a later time, it is charged

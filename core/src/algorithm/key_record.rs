@@ -142,6 +142,11 @@ impl KeyRecord {
         (self.limit > 0 && self.limit_until > now).then_some(self.limit)
     }
 
+    /// Whether its limit ends by time.
+    pub(crate) fn limit_ends(&self) -> bool {
+        self.limit_until < EVER
+    }
+
     /// After a step of the clock back, a block is one that begins now, and a limit one that is stored now.
     pub(crate) fn heal(&mut self, now: Micros) {
         self.blocked_until = self.blocked_until.min(now + self.length);

@@ -118,7 +118,10 @@ impl Watch<'_> {
         }
         let raw = self.plan.raw_decision(item, outcomes, Source::Server);
         let asked = (item.cost, charges().next().and_then(|charge| charge.amount));
-        let denial = Denial::new(&raw, asked, self.sent_at, (self.ages, self.registration()));
+        // A server announces that a stored limit has ended when it comes to that, which may take minutes.
+        let ends = item.charges.iter().any(|&index| outcomes[index].stored_ends);
+        let registration = self.registration().filter(|_| !ends);
+        let denial = Denial::new(&raw, asked, self.sent_at, (self.ages, registration));
         let table = self.cells.table();
         let (Some(denial), Some(place)) = (denial, table.place(self.plan, item)) else { return false };
         let mut shard = table.shard(&place).lock();

@@ -52,7 +52,8 @@ impl LoadedStates<'_> {
         let Some(key_record) = self.key_record(index) else { return outcome };
         let stored_limit = key_record.limit(self.now).filter(|_| self.plan.charges[index].takes_stored());
         let blocked_for = key_record.blocked_until(self.now).map_or(0, |until| until - self.now);
-        Outcome { stored_limit: stored_limit.unwrap_or(0), blocked_for, ..outcome }
+        let stored_ends = stored_limit.is_some() && key_record.limit_ends();
+        Outcome { stored_limit: stored_limit.unwrap_or(0), stored_ends, blocked_for, ..outcome }
     }
 
     /// The keys, as indices of `recorded_keys`, that are denied by limits of their own: not for what is held.

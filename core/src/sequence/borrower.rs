@@ -77,7 +77,7 @@ impl Spent {
             reset_after: self.fresh.ceil().max(1.0) as Micros,
         };
         let fits = self.spending == Spending::Spent;
-        Outcome { fits, figures, changed: fits, blocked_for: 0, stored_limit: 0 }
+        Outcome { fits, figures, changed: fits, blocked_for: 0, stored_limit: 0, stored_ends: false }
     }
 }
 

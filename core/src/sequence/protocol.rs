@@ -147,6 +147,8 @@ pub(super) struct KeyRecordReply {
     pub(super) blocked: Option<(Micros, bool)>,
     /// The limit that is stored for the key, if it is in force; else 0.
     pub(super) stored_limit: u64,
+    /// Whether that one ends.
+    pub(super) stored_ends: bool,
 }
 
 impl KeyRecordReply {
@@ -155,13 +157,14 @@ impl KeyRecordReply {
         Self::read(&doubles(reply).ok_or_else(no_numbers)?)
     }
 
-    /// From its numbers: until when (negative: by this call), and the limit.
+    /// From its numbers: until when (negative: by this call), and the limit (negative: it ends).
     pub(super) fn read(numbers: &[f64]) -> Result<Self> {
         let senseless = || unexpected("what it says of a block or a stored limit makes no sense");
         let &[block, stored] = numbers else { return Err(senseless()) };
         let until = micros_at_most(block.abs()).ok_or_else(senseless)?;
-        let stored_limit = micros(stored).ok_or_else(senseless)?.unsigned_abs();
-        Ok(Self { blocked: (until > 0).then_some((until, block > 0.0)), stored_limit })
+        let stored_limit = micros(stored.abs()).ok_or_else(senseless)?.unsigned_abs();
+        let blocked = (until > 0).then_some((until, block > 0.0));
+        Ok(Self { blocked, stored_limit, stored_ends: stored < 0.0 })
     }
 
     /// What it changes about an operation: a key that was blocked counts nothing.
@@ -175,7 +178,8 @@ impl KeyRecordReply {
     /// What it changes about an outcome.
     pub(super) fn outcome(self, outcome: Outcome, now: Micros) -> Outcome {
         let blocked_for = self.blocked.map_or(0, |(until, _)| until - now);
-        Outcome { stored_limit: self.stored_limit, blocked_for, ..outcome }
+        let Self { stored_limit, stored_ends, .. } = self;
+        Outcome { stored_limit, stored_ends, blocked_for, ..outcome }
     }
 }
 

@@ -1,5 +1,5 @@
   -- Blocks begin. The reply has until when the key is blocked (negative: it was not before), and the limit
-  -- in force if it is a stored one.
+  -- in force if it is a stored one (negative: it ends).
   for i = 1, limits do
     local key_record = key_records[record_of[i]]
     if op == CHARGE and key_record and key_record.first_block > 0 and not key_record.was_blocked then

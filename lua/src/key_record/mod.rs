@@ -48,7 +48,10 @@ pub fn one(kernel: Kernel) -> String {
         ""
     };
     let keys = "local key, record_key, in_force = KEYS[1], KEYS[2], 0\n";
-    let takes = "if own_until > now and takes_stored == 1 then\nin_force = own_limit\n";
+    let takes = concat!(
+        "if own_until > now and takes_stored == 1 then\n",
+        "in_force = own_until < LATEST and -own_limit or own_limit\n"
+    );
     let decide = with_blocks(DECIDE);
     [
         &opening(&header),
