@@ -2,8 +2,9 @@
 
 use super::fields::{Checked, Fields};
 use super::json::Json;
+use super::lease::longest_age;
 use super::model::{Limit, Scope};
-use super::table::{self, MAX_AGE_MS};
+use super::table;
 
 /// How long what is lent may be used, unless the rule says so or its window is shorter.
 const DEFAULT_MAX_AGE_US: u64 = 2_000_000;
@@ -27,9 +28,9 @@ pub(super) fn global(rule: &Fields<'_>, limits: &[Limit]) -> Checked<Option<u64>
         }
     }
     let fields = Fields::new("global.", fields, table::GLOBAL)?;
-    let most = limit.window_us.min((MAX_AGE_MS * 1e3) as u64);
+    let (most, why) = longest_age(limit);
     let is_age = |age: &f64| *age >= 1.0 && *age * 1e3 <= most as f64;
-    let right = format!("a number of milliseconds from 1 to {}, the window at most", most as f64 / 1e3);
+    let right = format!("a number of milliseconds from 1 to {}, {why}", most as f64 / 1e3);
     let age = fields.optional("max_age_ms", &right, |value| value.number().filter(is_age))?;
     Ok(Some(age.map_or(DEFAULT_MAX_AGE_US.min(limit.window_us), |age| (age * 1e3).round() as u64)))
 }

@@ -28,11 +28,17 @@ pub(super) fn lease(rule: &Fields<'_>, limits: &[Limit]) -> Checked<Option<Lease
         return Err("field \"lease\" and \"window\" exclude each other; leave one out".to_owned());
     }
     let fields = Fields::new("lease.", fields, table::LEASE)?;
-    let most = limit.window_us.min((MAX_AGE_MS * 1e3) as u64);
-    let max_age_us = milliseconds(&fields, "max_age_ms", most, "the window at most")?
+    let (most, why) = longest_age(limit);
+    let max_age_us = milliseconds(&fields, "max_age_ms", most, why)?
         .unwrap_or_else(|| DEFAULT_MAX_AGE_US.min(limit.window_us));
     let pace_us = milliseconds(&fields, "pace_ms", max_age_us, "which is \"lease.max_age_ms\"")?;
     Ok(Some(LeaseTerms { max_age_us, pace_us: pace_us.unwrap_or(max_age_us / 2) }))
+}
+
+/// The longest time for which borrowed units may be spent, and why it is not longer.
+pub(super) fn longest_age(limit: &Limit) -> (u64, &'static str) {
+    let most = (MAX_AGE_MS * 1e3) as u64;
+    if limit.window_us <= most { (limit.window_us, "the window at most") } else { (most, "a minute at most") }
 }
 
 /// A time in microseconds, stated in milliseconds.
