@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use sluicegate_lua::Kernel;
 
 use crate::algorithm::{Calendar, Policy};
+use crate::catalog;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key;
 use crate::limiter::RateLimiter;
@@ -63,6 +64,16 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&
 /// As `check`.
 pub fn examine(limiter: &RateLimiter) -> Result<Option<Examined>> {
     limiter.examine()
+}
+
+/// Whether a user of this server may have it watch keys that were denied; `None` where no server is asked for that.
+pub fn may_watch(limiter: &RateLimiter) -> Result<Option<bool>> {
+    limiter.may_watch()
+}
+
+/// Whether denials by a rule are remembered where a limiter remembers any.
+pub fn remembers_denials(rule: &Rule) -> bool {
+    catalog::remembers_denials(rule)
 }
 
 /// A rule as it stands in a file.

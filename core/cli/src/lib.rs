@@ -14,6 +14,7 @@ mod manual;
 mod one;
 mod outcome;
 mod overview;
+mod remembering;
 mod reserving;
 mod rules;
 mod run;

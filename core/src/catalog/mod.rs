@@ -21,6 +21,8 @@ use crate::request::{Check, CheckOptions};
 use crate::rules::{Algorithm, Rule, RuleId, Rules};
 use crate::text::words::quote;
 pub(crate) use beside::{Holds, KeyRecordPolicy, LimitNumber, SHARD_SHIFT};
+#[cfg(feature = "internal")]
+pub(crate) use rule::remembers_denials;
 pub(crate) use rule::{ReadyLimit, ReadyRule};
 pub(crate) use share::Share;
 

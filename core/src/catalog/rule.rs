@@ -52,6 +52,13 @@ pub(crate) struct ReadyLimit {
     pub(crate) suffix: String,
 }
 
+/// Whether a denial by a rule changes nothing, and ends by the passing of time alone.
+pub(crate) fn remembers_denials(rule: &Rule) -> bool {
+    let needs_resource = rule.limits.iter().any(|limit| limit.scope == Scope::Resource);
+    let writes_denials = rule.count_denied || rule.block.is_some();
+    !needs_resource && rule.lease_us.is_none() && !writes_denials
+}
+
 impl ReadyRule {
     pub(super) fn new(
         stated: &Arc<Rule>,
@@ -69,10 +76,9 @@ impl ReadyRule {
         });
         let needs_resource = rule.limits.iter().any(|limit| limit.scope == Scope::Resource);
         let holds = Holds::new(rule, number);
-        let writes_denials = rule.count_denied || rule.block.is_some();
         Self {
             limits: limits.collect(),
-            remembers_denials: !needs_resource && holds.is_none() && !writes_denials,
+            remembers_denials: remembers_denials(rule),
             lease: rule.lease.filter(|_| !rule.shadow),
             holds,
             key_records: KeyRecordPolicy::new(rule, number),

@@ -40,6 +40,27 @@ impl RateLimiter {
     }
 }
 
+/// What has a server watch keys: the permission for each is looked at before whether it makes sense now.
+const WATCHING: [[&str; 3]; 2] = [["CLIENT", "TRACKING", "OFF"], ["CLIENT", "CACHING", "YES"]];
+
+impl RateLimiter {
+    /// Whether the user may have the server watch keys; `None` in memory and by RESP2.
+    pub(crate) fn may_watch(&self) -> Result<Option<bool>> {
+        let Backend::Server(servers) = &self.limiter.backend else { return Ok(None) };
+        if !servers.near.has_resp3() {
+            return Ok(None);
+        }
+        for words in WATCHING {
+            match servers.near.command(&words, Driver::deadline(&servers.near, None)) {
+                Err(error) if error.kind() != ErrorKind::Server => return Err(error),
+                Err(error) if error.message().contains("NOPERM") => return Ok(Some(false)),
+                _ => {}
+            }
+        }
+        Ok(Some(true))
+    }
+}
+
 fn ask(server: &BlockingRedis, prefix: &str) -> Result<Examined> {
     static ASKING: OnceBox<Script> = OnceBox::new();
     let script = ASKING.get_or_init(|| Box::new(Script::new(SCRIPT.to_owned())));

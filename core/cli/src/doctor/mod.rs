@@ -10,7 +10,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
-use sluicegate::internal::{Examined, examine};
+use sluicegate::internal::{Examined, examine, may_watch};
 use sluicegate::{RateLimiter, Rules};
 
 use self::region_maps::region_maps;
@@ -18,6 +18,7 @@ use self::region_rules::region_rules;
 use self::report::Report;
 use crate::backend::{BackendArgs, builder};
 use crate::outcome::{CommandError, ExitStatus};
+use crate::remembering::RememberingArgs;
 use crate::show::about;
 use crate::source::load;
 
@@ -42,6 +43,8 @@ pub(crate) struct DoctorArgs {
     stated: Option<OsString>,
     #[command(flatten)]
     backend: BackendArgs,
+    #[command(flatten)]
+    remembering: RememberingArgs,
     /// Look at the rules too: a file, zookeeper://... or JSON
     #[arg(long, value_name = "RULES")]
     rules: Option<OsString>,
@@ -98,11 +101,16 @@ pub(crate) fn doctor(args: &DoctorArgs, out: &mut impl Write) -> Result<ExitStat
         let limiter = backend.server("look at it", Rules::default())?;
         writeln!(report.out, "the server")?;
         server(&limiter, &mut report)?;
+        watched(&limiter, args, &mut report)?;
     }
     for (name, url) in &args.regions {
         writeln!(report.out, "region {name}")?;
         let id = match builder(url).build() {
-            Ok(limiter) => server(&limiter, &mut report)?,
+            Ok(limiter) => {
+                let id = server(&limiter, &mut report)?;
+                watched(&limiter, args, &mut report)?;
+                id
+            }
             Err(error) => {
                 report.bad("url", error, "mend it")?;
                 None
@@ -192,6 +200,31 @@ fn server(
         return described(&examined, report).map(Some);
     }
     Ok(None)
+}
+
+/// Whether a server says when denials end that are remembered for long. One that does not answer has its line already.
+fn watched(
+    limiter: &RateLimiter,
+    args: &DoctorArgs,
+    report: &mut Report<'_, impl Write>,
+) -> Result<(), CommandError> {
+    if !args.remembering.are_watched() {
+        return Ok(());
+    }
+    match may_watch(limiter) {
+        Ok(Some(true)) => report.good("denials", "the server may be asked to watch keys"),
+        Ok(Some(false)) => report.bad(
+            "denials",
+            "the user may not have the server watch keys: they hold for remember_denials, whatever others give back",
+            "allow CLIENT TRACKING and CLIENT CACHING (+client|tracking +client|caching)",
+        ),
+        Ok(None) => report.bad(
+            "denials",
+            "they hold for remember_denials, whatever others give back",
+            "add ?protocol=resp3 to the URL: the server says then what changes",
+        ),
+        Err(_) => Ok(()),
+    }
 }
 
 fn clock(examined: &Examined, report: &mut Report<'_, impl Write>) -> Result<(), CommandError> {

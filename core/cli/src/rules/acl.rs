@@ -11,6 +11,7 @@ use sluicegate::rules::{Algorithm, Rule};
 use sluicegate_lua::{KernelSet, commands};
 
 use crate::outcome::{CommandError, ExitStatus};
+use crate::remembering::RememberingArgs;
 use crate::source::RulesArgs;
 
 /// What the limiter sends itself, whatever the rules. What its scripts call is read from their text. Without `role` it works
@@ -20,6 +21,8 @@ const OF_CALLS: [&str; 4] = ["eval", "evalsha", "ping", "role"];
 const OF_RESETS: [&str; 1] = ["unlink"];
 /// What it sends to the nodes of a Cluster: topology discovery, and a call that a node redirected with `ASK`.
 const OF_CLUSTERS: [&str; 2] = ["asking", "cluster|slots"];
+/// What has servers watch keys that were denied. Without them, denials are remembered as without RESP3.
+const OF_WATCHED_KEYS: [&str; 2] = ["client|caching", "client|tracking"];
 /// What scripts call for nobody but a rule that charges; `concurrency` charges nothing.
 const OF_CHARGES: [&str; 1] = ["pttl"];
 /// The same of what was reserved.
@@ -37,6 +40,8 @@ pub(crate) struct Acl {
     /// What every name in Redis begins with
     #[arg(long, default_value_t = default_prefix())]
     prefix: String,
+    #[command(flatten)]
+    remembering: RememberingArgs,
 }
 
 impl Acl {
@@ -67,6 +72,9 @@ impl Acl {
         }
         if rules.iter().all(|rule| rule.lease_us.is_none() || rule.algorithm == Algorithm::Concurrency) {
             OF_LATE_CHARGES.iter().for_each(|name| _ = names.remove(*name));
+        }
+        if self.remembering.are_watched_for(rules) {
+            names.extend(OF_WATCHED_KEYS.map(str::to_owned));
         }
         if self.cluster {
             names.extend(OF_CLUSTERS.map(str::to_owned));

@@ -219,3 +219,27 @@ fn the_map_of_a_region_needs_the_region() {
         assert!(code == 2 && err.contains(expected), "{err}");
     }
 }
+
+#[test]
+fn whether_keys_of_denials_may_be_watched_is_looked_at() {
+    let redis = Redis::start().unwrap();
+    let (_, words, _) = outcome(&["rules", "acl", RULES, "--remember-denials", "600"]);
+    assert!(words.contains("+client|caching +client|tracking "), "{words}");
+    let url = format!("redis://u:p@127.0.0.1:{}", redis.port());
+    let said = |but: Option<&str>, age: &str, protocol: &str| {
+        let allowed = words.split_whitespace().filter(|word| Some(*word) != but);
+        let user = ["SETUSER", "u", "reset", "on", ">p"].into_iter().chain(allowed).collect::<Vec<_>>();
+        redis::cmd("ACL").arg(&user).exec(&mut redis.client().unwrap()).unwrap();
+        let url = format!("{url}?protocol={protocol}");
+        let (code, out, _) = outcome(&["doctor", &url, "--remember-denials", age]);
+        let [good, bad] = ["ok     denials: ", "to do  denials: "].map(|start| lines(&out, start).len());
+        assert!(bad == 0 || code == 1, "{out}");
+        (good, bad)
+    };
+    assert_eq!(said(None, "600", "resp3"), (1, 0));
+    for but in ["+client|caching", "+client|tracking"] {
+        assert_eq!(said(Some(but), "600", "resp3"), (0, 1), "{but}");
+        assert_eq!(said(Some(but), "1", "resp3"), (0, 0));
+    }
+    assert_eq!(said(None, "600", "resp2"), (0, 1));
+}

@@ -93,7 +93,13 @@ impl RedisCommand {
     }
 
     pub(in crate::redis) fn ping() -> Self {
-        Self::Plain(::redis::cmd("PING"), 0)
+        Self::without_keys(&["PING"])
+    }
+
+    pub(in crate::redis) fn without_keys(words: &[&str]) -> Self {
+        let mut cmd = Cmd::new();
+        cmd.arg(words);
+        Self::Plain(cmd, 0)
     }
 
     pub(in crate::redis) fn slot(&self) -> u16 {

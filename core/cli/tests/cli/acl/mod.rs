@@ -414,3 +414,22 @@ fn an_impossible_prefix_is_refused() {
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(err.contains("--prefix") && err.contains("braces"), "{err}");
 }
+
+#[test]
+fn what_watched_keys_need_is_printed_where_there_are_such() {
+    let plain = rules(&KINDS[..1]);
+    let counted = rules(&[(
+        "counted",
+        r#""limit": 5, "window_size_seconds": 60, "algorithm": "fixed_window", "count_denied": true"#,
+    )]);
+    let watched = |rules: &str, age: &str| {
+        let words = printed(rules, &["--remember-denials", age]);
+        words.iter().filter(|word| word.starts_with("+client|")).count()
+    };
+    assert_eq!([watched(&plain, "1.5"), watched(&plain, "1"), watched(&counted, "60")], [2, 0, 0]);
+    for age in ["-1", "86401", "nan", "x"] {
+        let (code, _, err) = outcome(&["rules", "acl", &plain, &format!("--remember-denials={age}")]);
+        assert_eq!(code, 2);
+        assert!(err.contains("--remember-denials") && err.contains("0 to 86400 seconds"), "{err}");
+    }
+}

@@ -96,6 +96,18 @@ impl BlockingRedis {
         self.connections()?.carry_out(RedisCommand::ping(), deadline).map(drop)
     }
 
+    /// Whether connections speak RESP3.
+    #[cfg(feature = "internal")]
+    pub(crate) fn has_resp3(&self) -> bool {
+        self.connections.get(Connections::inherited).hub.connector.url.resp3
+    }
+
+    /// Has a server carry out a command without keys.
+    #[cfg(feature = "internal")]
+    pub(crate) fn command(&self, words: &[&str], deadline: CallDeadline) -> Result<Value> {
+        self.connections()?.carry_out(RedisCommand::without_keys(words), deadline)
+    }
+
     /// Final. Calls under way end as they would have.
     pub(crate) fn close(&self) {
         if !self.closed.swap(true, Ordering::AcqRel) {
