@@ -5,10 +5,12 @@ mod backend;
 mod limiter;
 mod request;
 mod stored;
+mod switch;
 mod vectors;
 
 pub use backend::Backend;
 pub use limiter::{Driver, Limiter, Reservations};
 pub use request::request_of;
 pub use stored::{Entry, Stored};
+pub use switch::Switch;
 pub use vectors::{Tally, act, run_all};

@@ -1,35 +1,13 @@
 //! A limiter whose rules a test changes.
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sluicegate::sources::{Following, RuleSource, Updates};
 use sluicegate::{CheckOptions, ManualClock, RateLimiter, Reservation};
-use tokio::sync::Notify;
+use sluicegate_conformance::Switch;
 
 /// A busy machine may take long to answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const START: u64 = 1_760_000_000_000_000;
-
-/// Rules that a test changes.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Switch(Arc<(Mutex<String>, Notify)>);
-
-impl RuleSource for Switch {
-    fn name(&self) -> String {
-        "switch".to_owned()
-    }
-
-    fn follow<'a>(&'a self, updates: &'a Updates) -> Following<'a> {
-        Box::pin(async move {
-            loop {
-                let text = self.0.0.lock().unwrap().clone();
-                updates.file(Ok(text));
-                self.0.1.notified().await;
-            }
-        })
-    }
-}
 
 /// A limiter whose rules change, on a clock of its own.
 pub(crate) struct World {
@@ -69,12 +47,5 @@ impl World {
 
     pub(crate) fn remaining(&self) -> u64 {
         self.limiter.peek("r", "k").unwrap().remaining
-    }
-}
-
-impl Switch {
-    fn put(&self, rules: &str) {
-        rules.clone_into(&mut self.0.0.lock().unwrap());
-        self.0.1.notify_one();
     }
 }

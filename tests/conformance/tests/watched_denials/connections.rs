@@ -1,17 +1,17 @@
-//! What becomes of what a server watches when its connection, or the server in charge, does not last.
+//! What becomes of what a server watches when its connection does not last, or the slot of a key moves.
 
 use std::thread::sleep;
 use std::time::Duration;
 
 use redis::Value;
 use sluicegate::Builder;
-use sluicegate_test_servers::{Cluster, Node, Redis, Relay, Sentinel, Transport};
+use sluicegate_test_servers::{Cluster, Node, Redis, Relay};
 
 use crate::command;
 use crate::world::World;
 
 /// Long enough for servers on a machine that has other things to do.
-fn patient(builder: Builder) -> Builder {
+pub(crate) fn patient(builder: Builder) -> Builder {
     builder.response_timeout(Duration::from_secs(5)).connect_timeout(Duration::from_secs(5))
 }
 
@@ -81,35 +81,6 @@ fn a_script_that_was_forgotten_is_watched_all_the_same() {
 }
 
 #[test]
-fn a_failover_ends_what_was_watched() {
-    fail_over(Transport::Tcp);
-}
-
-#[test]
-fn a_failover_ends_what_was_watched_with_tls() {
-    fail_over(Transport::MutualTls);
-}
-
-fn fail_over(transport: Transport) {
-    let sentinel = Sentinel::with(transport).unwrap();
-    let files = sentinel.certificates().map(|files| (files.ca_pem(), files.cert_pem(), files.key_pem()));
-    let options = move |builder: Builder| match &files {
-        None => patient(builder),
-        Some((ca, cert, key)) => patient(builder).tls_ca(ca).tls_cert(cert).tls_key(key),
-    };
-    let world = World::through(&sentinel.url(), &sentinel.url(), options);
-    world.deny("bucket", "k");
-    let killed = sentinel.kill_primary().unwrap();
-    sentinel.wait_for_failover(killed).unwrap();
-    world.other().reset("bucket", "k").unwrap();
-    world.sees("bucket", "k");
-    // The new primary watches too.
-    world.deny("bucket", "k");
-    world.other().reset("bucket", "k").unwrap();
-    world.sees("bucket", "k");
-}
-
-#[test]
 fn a_slot_that_moves_ends_what_was_watched() {
     let cluster = Cluster::start().unwrap();
     let world = World::through(&cluster.url(), &cluster.url(), patient);
@@ -125,11 +96,11 @@ fn a_slot_that_moves_ends_what_was_watched() {
     }
 }
 
-fn is_primary(node: &Node) -> bool {
+pub(crate) fn is_primary(node: &Node) -> bool {
     matches!(command(&mut node.client().unwrap(), &["ROLE"]), Value::Array(role) if role[0] == Value::BulkString(b"master".to_vec()))
 }
 
-fn keys(node: &Node, key: &str) -> Vec<String> {
+pub(crate) fn keys(node: &Node, key: &str) -> Vec<String> {
     redis::cmd("KEYS").arg(format!("*{key}*")).query(&mut node.client().unwrap()).unwrap()
 }
 

@@ -2,7 +2,9 @@
 //! does.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod changes;
 mod connections;
+mod failovers;
 mod refusals;
 mod world;
 

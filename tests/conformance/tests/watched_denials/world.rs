@@ -50,15 +50,16 @@ impl World {
             Some(_) => format!("{url}&protocol=resp3"),
             None => format!("{url}?protocol=resp3"),
         };
-        let builder = options(RateLimiter::builder(url)).clock(clock.clone()).remember_denials(AGE);
-        let limiter = runtime.block_on(builder.rules(Rules::from_json(RULES).unwrap()).connect()).unwrap();
+        let builder = RateLimiter::builder(url).rules(Rules::from_json(RULES).unwrap());
+        let builder = options(builder).clock(clock.clone()).remember_denials(AGE);
+        let limiter = runtime.block_on(builder.connect()).unwrap();
         Self { runtime, limiter, clock, url: of_others.to_owned(), options: Box::new(options) }
     }
 
     /// A limiter of another process.
     pub(crate) fn other(&self) -> RateLimiter {
-        let builder = (self.options)(RateLimiter::builder(&*self.url)).clock(self.clock.clone());
-        builder.rules(Rules::from_json(RULES).unwrap()).build().unwrap()
+        let builder = RateLimiter::builder(&*self.url).rules(Rules::from_json(RULES).unwrap());
+        (self.options)(builder).clock(self.clock.clone()).build().unwrap()
     }
 
     pub(crate) fn check(&self, rule: &str, key: &str) -> Result<(bool, Source)> {
@@ -100,7 +101,7 @@ impl World {
         self.waits_until("is remembered", || !self.is_remembered(rule, key));
     }
 
-    fn waits_until(&self, what: &str, is_so: impl Fn() -> bool) {
+    pub(crate) fn waits_until(&self, what: &str, is_so: impl Fn() -> bool) {
         let begun = Instant::now();
         while !is_so() {
             assert!(begun.elapsed() < PATIENCE, "what has happened {what}");
