@@ -78,6 +78,9 @@ everywhere('a limiter may still be on its way', async (open) => {
   const failed = await open({}, Promise.reject(new Error('no limiter')));
   assert.equal((await failed('/orders/7', as('alice'))).status, 500);
   await assert.rejects(open({ trustedProxies: -1 }, RateLimiter.connect('memory://', { rules: RULES })), /trustedProxies/);
+  const lazy = RateLimiter.connect('redis://127.0.0.1:1', { rules: RULES, lazy: true });
+  const away = await open({ userId: userOf, onError: 'deny', log: () => {} }, lazy);
+  assert.equal((await away('/orders/7', as('alice'))).status, 503);
 });
 
 everywhere('values of headers are UTF-8', async (open) => {

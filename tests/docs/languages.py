@@ -53,7 +53,8 @@ def python(block: Block, code: str, place: Place) -> str:
 
 def javascript(block: Block, code: str, place: Place) -> str:
     if requests := block.directive("request"):
-        file = place.file("served.mjs", code.replace("8000", "process.env.PORT"))
+        name = "served.cjs" if " = require(" in code else "served.mjs"
+        file = place.file(name, code.replace("8000", "process.env.PORT"))
         return answers(["node", file], place, requests)
     # A block may leave connections open; a program would go on using them.
     place.file("main.mjs", "await import('./block.mjs');\nprocess.exit();\n")
