@@ -583,7 +583,7 @@ sluicegate_status sluicegate_set_instances(const sluicegate_limiter *limiter,
 ///       "top_denied": [{"key": "alice", "denied": 1, "overstated": 0}]}},
 ///      "errors": {"Connection": 0, ...}, "servers": {"redis:6379": {"breaker_open": false, "breaker_openings": 0}},
 ///      "round_trips": {"count": 10, "sum": 0.002, "buckets": [{"at_most": 0.00005, "count": 0}, ...]},
-///      "rules_version": "...", "rules_refusals": 0}
+///      "rules_version": "...", "rules_refusals": 0, "region": null}
 sluicegate_status sluicegate_metrics(const sluicegate_limiter *limiter,
                                      sluicegate_pair_callback text,
                                      void *context,

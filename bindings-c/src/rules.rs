@@ -132,7 +132,7 @@ export! {
     ///       "top_denied": [{"key": "alice", "denied": 1, "overstated": 0}]}},
     ///      "errors": {"Connection": 0, ...}, "servers": {"redis:6379": {"breaker_open": false, "breaker_openings": 0}},
     ///      "round_trips": {"count": 10, "sum": 0.002, "buckets": [{"at_most": 0.00005, "count": 0}, ...]},
-    ///      "rules_version": "...", "rules_refusals": 0}
+    ///      "rules_version": "...", "rules_refusals": 0, "region": null}
     fn sluicegate_metrics(limiter: *const Limiter, text: PairCallback, context: *mut c_void) {
         text.required()?.tell(context, "application/json", &limiter.0.metrics().to_json());
         Ok(())

@@ -190,6 +190,7 @@
  * @property {RoundTrips} roundTrips How long servers took to answer.
  * @property {string} rulesVersion Identifies the rules in force.
  * @property {number} rulesRefusals How many updates of the rules were refused.
+ * @property {string | null} region The region of the limiter, if it has one.
  */
 
 /**

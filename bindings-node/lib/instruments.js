@@ -54,6 +54,12 @@ const INSTRUMENTS = {
     description: 'The version of the rules in force, as an attribute.',
     observed: ({ rulesVersion }) => [[1, { version: rulesVersion }]],
   },
+  region: {
+    kind: 'Gauge',
+    unit: '1',
+    description: 'The region of the limiter, as an attribute.',
+    observed: ({ region }) => (region === null ? [] : [[1, { region }]]),
+  },
 };
 
 const RESULTS = { admitted: 'admitted', denied: 'denied', shadowDenied: 'shadow_denied', blocked: 'blocked', error: 'error' };

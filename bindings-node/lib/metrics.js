@@ -7,7 +7,7 @@
  * @returns {import('./index.js').Metrics}
  */
 function metricsOf(json) {
-  const { rules, errors, servers, round_trips: trips, rules_version: rulesVersion, rules_refusals } = JSON.parse(json);
+  const { rules, errors, servers, round_trips: trips, rules_version: rulesVersion, rules_refusals, region } = JSON.parse(json);
   return {
     rules: mapped(rules, ruleOf),
     errors,
@@ -22,6 +22,7 @@ function metricsOf(json) {
     },
     rulesVersion,
     rulesRefusals: rules_refusals,
+    region,
   };
 }
 

@@ -7,7 +7,7 @@ const client = require('prom-client');
 const { named } = require('./named.js');
 
 /** How several processes are aggregated, where that is not by the sum. */
-const AGGREGATORS = { sluicegate_breaker_open: 'max', sluicegate_rules_version: 'first' };
+const AGGREGATORS = { sluicegate_breaker_open: 'max', sluicegate_rules_version: 'first', sluicegate_region: 'first' };
 
 /**
  * Adds what limiters count to a registry of prom-client. Answers a function that removes it.

@@ -14,7 +14,7 @@ const rules = [{ rule_id: 'api', rate: '2/hour' }];
 test('metrics are plain values', async () => {
   const limiter = await RateLimiter.connect('memory://', { rules, topDenied: 1 });
   for (let call = 0; call < 3; call++) await limiter.check('api', 'a key');
-  const { rules: counted, servers, errors, rulesVersion, rulesRefusals } = limiter.metrics();
+  const { rules: counted, servers, errors, rulesVersion, rulesRefusals, region } = limiter.metrics();
   assert.deepEqual(counted, {
     api: {
       decisions: { memory: { admitted: 2, denied: 1, shadowDenied: 0, blocked: 0, error: 0 } },
@@ -26,7 +26,7 @@ test('metrics are plain values', async () => {
   });
   assert.deepEqual(servers, {});
   assert.equal(errors.Timeout, 0);
-  assert.deepEqual([rulesVersion, rulesRefusals], [limiter.rulesStatus().version, 0]);
+  assert.deepEqual([rulesVersion, rulesRefusals, region], [limiter.rulesStatus().version, 0, null]);
   limiter.close();
 });
 

@@ -275,6 +275,10 @@ export type Metrics = {
      * How many updates of the rules were refused.
      */
     rulesRefusals: number;
+    /**
+     * The region of the limiter, if it has one.
+     */
+    region: string | null;
 };
 /**
  * What is counted of a rule.

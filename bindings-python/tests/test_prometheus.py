@@ -105,7 +105,7 @@ def test_metrics_are_plain_values() -> None:
             "top_denied": [{"key": "a key", "denied": 1, "overstated": 0}],
         }
     }
-    assert (metrics["servers"], metrics["rules_refusals"]) == ({}, 0)
+    assert (metrics["servers"], metrics["rules_refusals"], metrics["region"]) == ({}, 0, None)
     assert (metrics["errors"]["Timeout"], metrics["rules_version"]) == (0, limiter.rules_status().version)
 
 

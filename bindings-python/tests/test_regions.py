@@ -45,6 +45,7 @@ def test_blocking_limiters_share_one_limit(regions: dict[str, str], prefix: str)
             decisions = [limiter.check("all", f"user-{number}") for limiter in (here, there) * 8]
             assert sum(map(bool, decisions)) == 10
             assert {decision.source for decision in decisions} <= {"server", "allotment"}
+        assert (here.metrics()["region"], there.metrics()["region"]) == ("eu", "us")
 
 
 def test_items_of_both_regions_are_charged_together_or_not_at_all(regions: dict[str, str], prefix: str) -> None:

@@ -1,5 +1,7 @@
 """The types of what a limiter has counted."""
 
+from __future__ import annotations
+
 from typing import TypedDict
 
 
@@ -63,7 +65,7 @@ class RoundTrips(TypedDict):
 
 
 class Metrics(TypedDict):
-    """What a limiter has counted: by the names of rules, the kinds of errors, the addresses of servers."""
+    """What a limiter has counted: by the names of rules, the kinds of errors, the addresses of servers. `region`: its own, if it has one."""
 
     rules: dict[str, RuleMetrics]
     errors: dict[str, int]
@@ -71,3 +73,4 @@ class Metrics(TypedDict):
     round_trips: RoundTrips
     rules_version: str
     rules_refusals: int
+    region: str | None

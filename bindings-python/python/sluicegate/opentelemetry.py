@@ -86,6 +86,11 @@ def _rules_version(metrics: Metrics) -> _Observed:
     yield 1, {"version": metrics["rules_version"]}
 
 
+def _region(metrics: Metrics) -> _Observed:
+    if metrics["region"] is not None:
+        yield 1, {"region": metrics["region"]}
+
+
 class _Instrument(NamedTuple):
     name: str
     kind: str
@@ -104,6 +109,7 @@ _INSTRUMENTS = [
     _Instrument("breaker.open", "gauge", "1", "Whether the circuit breaker of a server is open.", _breaker_open),
     _Instrument("breaker.openings", "counter", "{opening}", "How often circuit breakers have opened.", _breaker_openings),
     _Instrument("rules.version", "gauge", "1", "The version of the rules in force, as an attribute.", _rules_version),
+    _Instrument("region", "gauge", "1", "The region of the limiter, as an attribute.", _region),
 ]
 
 # A meter takes the callbacks of the first instrument of a name, and ignores those of a second one.

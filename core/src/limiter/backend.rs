@@ -97,7 +97,8 @@ impl<D: Driver> Limiter<D> {
         };
         let catalog = self.catalog();
         let rules = (catalog.rules().version().to_owned(), self.shared.rules.status().refusals);
-        self.shared.counters.snapshot(&catalog.counters(), servers, rules)
+        let region = self.shared.wire.regions.as_ref().map(|regions| regions.own_name().to_owned());
+        self.shared.counters.snapshot(&catalog.counters(), servers, rules, region)
     }
 
     pub(super) fn set_instances(&self, instances: u32) -> Result<()> {

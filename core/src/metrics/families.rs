@@ -40,6 +40,10 @@ impl Metrics {
         self.tell_servers(to);
         to.family("rules_version", Kind::Gauge, "The version of the rules in force, as a label.");
         to.count("rules_version", &[("version", &self.rules_version)], 1);
+        to.family("region", Kind::Gauge, "The region of the limiter, as a label.");
+        if let Some(region) = &self.region {
+            to.count("region", &[("region", region)], 1);
+        }
     }
 
     fn tell_decisions(&self, to: &mut impl Families) {

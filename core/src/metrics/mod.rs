@@ -49,6 +49,7 @@ impl LimiterCounters {
         rules: &[(&str, &RuleCounters)],
         servers: Vec<(String, ServerMetrics)>,
         (rules_version, rules_refusals): (String, u64),
+        region: Option<String>,
     ) -> Metrics {
         let errors = ErrorKind::ALL.iter().zip(&self.errors);
         Metrics {
@@ -58,6 +59,7 @@ impl LimiterCounters {
             round_trips: self.round_trips.snapshot(),
             rules_version,
             rules_refusals,
+            region,
         }
     }
 }

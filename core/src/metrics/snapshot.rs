@@ -21,6 +21,8 @@ pub struct Metrics {
     pub rules_version: String,
     /// How many updates of the rules were refused.
     pub rules_refusals: u64,
+    /// The [region](crate::Builder::region) of the limiter, if it has one.
+    pub region: Option<String>,
 }
 
 /// What is counted of a rule.
@@ -117,6 +119,7 @@ impl Metrics {
             "round_trips": self.round_trips.json(),
             "rules_version": self.rules_version,
             "rules_refusals": self.rules_refusals,
+            "region": self.region,
         })
         .to_string()
     }

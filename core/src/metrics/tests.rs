@@ -101,6 +101,16 @@ fn an_outage_is_counted() {
     redis.resume().unwrap();
 }
 
+#[test]
+fn the_region_is_a_label() {
+    let regions = ["eu", "us"].map(|name| (name, format!("redis://{name}.example")));
+    let rules = Rules::from_json(RULES).unwrap();
+    let limiter = RateLimiter::builder("").rules(rules).regions(regions).region("eu").build().unwrap();
+    assert_line(&limiter.prometheus(), r#"sluicegate_region{region="eu"} 1"#);
+    assert_eq!(limiter.metrics().region.as_deref(), Some("eu"));
+    assert!(!self::limiter("memory://").prometheus().contains("sluicegate_region{"));
+}
+
 fn keys_denied_most_are_told(url: &str) {
     let rules = Rules::from_json(
         r#"[{"rule_id": "two", "rate": "2/hour"}, {"rule_id": "secret", "rate": "1/hour", "identifier_type": "api_key"}]"#,

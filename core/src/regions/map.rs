@@ -67,6 +67,11 @@ impl RegionMap {
         Some(owner(&self.names, rule, key)).filter(|owner| *owner != self.own)
     }
 
+    /// The name of this region.
+    pub(crate) fn own_name(&self) -> &str {
+        &self.names[self.own]
+    }
+
     /// The part of this region.
     pub(crate) fn own_part(&self) -> f64 {
         self.parts[self.own]

@@ -75,6 +75,8 @@ fn named(text: &str, wanted: &'static str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or(wanted)?;
     if name.is_empty() {
         Err("the name is empty".to_owned())
+    } else if name.contains("://") || name.contains('@') {
+        Err(format!("the name is a URL; {wanted}"))
     } else {
         Ok((name.to_owned(), value.to_owned()))
     }

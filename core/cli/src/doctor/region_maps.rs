@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::iter;
 
 use super::report::Report;
 use crate::outcome::CommandError;
@@ -22,13 +23,35 @@ pub(super) fn region_maps(
             report.note(&what, "is not known; name it with --region-map")?;
             continue;
         };
-        let map: BTreeSet<&str> = map.split(',').map(str::trim).collect();
-        match difference(names, &map) {
-            None => report.good(&what, listed(map.iter()))?,
-            Some(difference) => report.bad(&what, difference, TO_DO)?,
+        match names_of(map) {
+            Ok(map) => match difference(names, &map) {
+                None => report.good(&what, listed(map.iter()))?,
+                Some(difference) => report.bad(&what, difference, TO_DO)?,
+            },
+            Err(fault) => report.bad(&what, fault, "write the names alone, as in ap,eu,us")?,
         }
     }
     Ok(())
+}
+
+/// The names of a map, or why it is none. What may have a password is not repeated.
+fn names_of(map: &str) -> Result<BTreeSet<&str>, String> {
+    if map.contains("://") || map.contains('@') {
+        return Err("has a URL".to_owned());
+    }
+    if map.contains(['{', '[', '"']) {
+        return Err("is JSON, not a list of names".to_owned());
+    }
+    let mut names = BTreeSet::new();
+    for name in map.split(',').map(str::trim) {
+        if name.is_empty() {
+            return Err("has a name that is empty (a comma too many?)".to_owned());
+        }
+        if !names.insert(name) {
+            return Err(format!("has {} twice", listed(iter::once(&name))));
+        }
+    }
+    Ok(names)
 }
 
 fn difference(names: &BTreeSet<&str>, map: &BTreeSet<&str>) -> Option<String> {

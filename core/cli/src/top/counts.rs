@@ -88,6 +88,7 @@ pub(super) struct Counts {
     /// How often breakers have opened.
     pub(super) openings: f64,
     pub(super) versions: BTreeSet<String>,
+    pub(super) regions: BTreeSet<String>,
 }
 
 impl Counts {
@@ -125,6 +126,7 @@ impl Counts {
                 }
                 "breaker_openings_total" => read.openings += value,
                 "rules_version" => drop(read.versions.insert(sample.label("version").to_owned())),
+                "region" => drop(read.regions.insert(sample.label("region").to_owned())),
                 _ => {}
             }
         }

@@ -49,6 +49,11 @@ impl<'a> Process<'a> {
         }
     }
 
+    /// The regions that it served at the last read that did not fail.
+    pub(super) fn regions(&self) -> impl Iterator<Item = &str> {
+        self.now.iter().flat_map(|(_, counts)| counts.regions.iter().map(String::as_str))
+    }
+
     /// That between its last two reads, if the last one did not fail.
     pub(super) fn interval(&self) -> Option<Interval<'_>> {
         let ((began, before), (ended, now)) = (self.before.as_ref()?, self.now.as_ref()?);

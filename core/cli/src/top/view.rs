@@ -1,5 +1,7 @@
 //! The lines of the view.
 
+use std::collections::BTreeMap;
+
 use Cell::{DeniedShare, Rate, Waiting};
 
 use super::counts::Counted::{
@@ -62,6 +64,7 @@ pub(super) fn lines(processes: &[Process<'_>], rates: &Rates, is_narrow: bool) -
         round_trips(&mut lines, rates);
         errors(&mut lines, rates);
         versions(&mut lines, rates);
+        regions(&mut lines, processes);
         let mut rules: Vec<_> = rates.rules.iter().collect();
         rules.sort_by(|(_, one), (_, other)| other.decided().total_cmp(&one.decided()));
         let is_shown = |cell: &Cell| {
@@ -120,6 +123,19 @@ fn versions(lines: &mut Vec<Line>, rates: &Rates) {
         let versions: Vec<_> = rates.versions.iter().map(of).collect();
         lines.push(alarm(format!("processes differ in the version of rules: {}", versions.join(", "))));
     }
+}
+
+/// Which processes serve each region.
+fn regions(lines: &mut Vec<Line>, processes: &[Process<'_>]) {
+    let mut of_each: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for process in processes {
+        for region in process.regions() {
+            of_each.entry(region).or_default().push(printable(process.url()));
+        }
+    }
+    let of =
+        |(region, urls): (&str, Vec<String>)| line(format!("region {}: {}", shown(region), urls.join(", ")));
+    lines.extend(of_each.into_iter().map(of));
 }
 
 type Rule<'a> = (&'a String, &'a RuleRates);

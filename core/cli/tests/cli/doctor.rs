@@ -201,11 +201,38 @@ fn regions_with_the_same_map_are_good() {
 
 #[test]
 fn regions_with_different_maps_are_named() {
-    let (code, out) = of_maps(&["eu=eu,us", "us=us,ap,eu-1,"]);
-    let differs =
-        r#"to do  map of region us: lacks eu, and has also "", ap, eu-1; give all regions the same names"#;
+    let (code, out) = of_maps(&["eu=eu,us", "us=us,ap,eu-1"]);
+    let differs = "to do  map of region us: lacks eu, and has also ap, eu-1; give all regions the same names";
     assert_eq!((code, lines(&out, differs).len()), (1, 1), "{out}");
     assert_eq!(lines(&out, "ok     map of region eu: eu, us").len(), 1, "{out}");
+}
+
+#[test]
+fn a_map_that_is_none_is_named_without_passwords() {
+    for (map, expected) in [
+        ("us=eu,us,", "has a name that is empty (a comma too many?); write the names alone, as in ap,eu,us"),
+        ("us=", "has a name that is empty"),
+        ("us=eu,us,us", "has us twice"),
+        (r#"us={"eu": 1, "us": 2}"#, "is JSON, not a list of names"),
+        (r#"us=["eu", "us""#, "is JSON"),
+        ("us=eu=redis://user:secret@host,us=redis://user:secret@host", "has a URL"),
+        ("us=eu,user:secret@host", "has a URL"),
+    ] {
+        let (code, out) = of_maps(&["eu=eu,us", map]);
+        assert_eq!(
+            (code, lines(&out, &format!("to do  map of region us: {expected}")).len()),
+            (1, 1),
+            "{out}"
+        );
+        assert!(!out.contains("secret"), "{out}");
+    }
+    let (code, _, err) = outcome(&["doctor", "--region", "redis://user:secret@host/?a=b"]);
+    assert!(
+        code == 2 && err.contains("the name is a URL; it has to be NAME=URL") && !err.contains("secret"),
+        "{err}"
+    );
+    let (code, err) = of_maps(&["redis://user:secret@a,redis://user:secret@b/?a=b"]);
+    assert!(code == 2 && err.contains("the name is a URL") && !err.contains("secret"), "{err}");
 }
 
 #[test]

@@ -194,6 +194,21 @@ fn loans_of_regions_show() {
 }
 
 #[test]
+fn processes_are_named_by_their_regions() {
+    let served = |region: &str| {
+        let regions = ["eu", "us"].map(|name| (name, format!("redis://{name}.example")));
+        let builder = RateLimiter::builder("").rules(Rules::from_json(RULES).unwrap()).regions(regions);
+        serve_limiter(builder.region(region).build().unwrap(), |_| ())
+    };
+    let urls = ["us", "eu", "us"].map(served);
+    let (code, out, err) = top(&urls.each_ref().map(String::as_str));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let lines: Vec<_> = out.lines().filter(|line| line.starts_with("region ")).collect();
+    let [one, other, third] = &urls;
+    assert_eq!(lines, [format!("region eu: {other}"), format!("region us: {one}, {third}")], "{out}");
+}
+
+#[test]
 fn what_is_no_metrics_is_said() {
     let (code, out, err) = top(&[&serve(|_| "go_threads 8\n\u{1b}[2J{{{\n".to_owned())]);
     assert_eq!((code, out.as_str()), (2, ""));
@@ -227,6 +242,7 @@ fn labels_are_shown_and_not_obeyed() {
             ("breaker_open", format!("server=\"{EVIL}\"")),
             ("rules_version", format!("version=\"{EVIL}{number}\"")),
             ("rules_version", format!("version=\"{EVIL}\"")),
+            ("region", format!("region=\"{EVIL}\"")),
         ];
         let mut page: String =
             labels.iter().map(|(name, labels)| format!("sluicegate_{name}{{{labels}}} {number}\n")).collect();
