@@ -43,9 +43,9 @@ _Handler = Callable[..., Awaitable[web.StreamResponse]]
 class RouteLimits:
     """Limits at the handlers of one application.
 
-    Called with rates (`"5/minute"`), names of rules, or rules as data, it answers a decorator for handlers; several are
-    decided together, all or nothing. The decision is `request[RATE_LIMIT]`, and its headers are sent with the answer. A
-    request that is denied is answered with status 429.
+    Called with rates (`"5/minute"`), names of rules, or rules as data, it answers a decorator for handlers, and for methods of
+    a `web.View`; several are decided together, all or nothing. The decision is `request[RATE_LIMIT]`, and its headers are sent
+    with the answer. A request that is denied is answered with status 429.
 
     `limiter`: an `AsyncRateLimiter`, or a function that finds it by the request (a coroutine, too):
     `lambda request: request.app["limiter"]`.
@@ -87,7 +87,9 @@ class RouteLimits:
 
         def decorate(handler: _Handler) -> _Handler:
             @functools.wraps(handler)
-            async def limited(request: web.Request) -> web.StreamResponse:
+            async def limited(given: web.Request | web.View) -> web.StreamResponse:
+                # A method of a class is given the view.
+                request = given.request if isinstance(given, web.View) else given
                 verdict = await asynchronous(route.steps(_described(request)))
                 if verdict.denial is not None:
                     denied(request, _TOLD)
@@ -99,7 +101,7 @@ class RouteLimits:
                 # A handler that works on may still find out what is charged by the outcome.
                 watch = None if flight is None or route.hooks.by_outcome else _Watch(request, flight.end)
                 try:
-                    response = await handler(request)
+                    response = await handler(given)
                     if not response.prepared:
                         _add_headers(response, verdict.headers, limits)
                     return response

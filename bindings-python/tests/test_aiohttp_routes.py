@@ -1,0 +1,76 @@
+"""Limits at what aiohttp has besides functions: classes of views, sub-applications and WebSockets, by real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from sluicegate import AsyncRateLimiter
+from sluicegate.aiohttp import RATE_LIMIT, RouteLimits
+
+
+async def answer(_: Any) -> web.Response:
+    return web.Response(text="answer")
+
+
+async def talk(request: web.Request) -> web.WebSocketResponse:
+    socket = web.WebSocketResponse()
+    await socket.prepare(request)
+    await socket.close()
+    return socket
+
+
+def site(limits: RouteLimits) -> web.Application:
+    class Report(web.View):
+        @limits("1/hour", per_method=True)
+        async def get(self) -> web.Response:
+            return web.json_response(self.request[RATE_LIMIT].remaining)
+
+        @limits("2/hour", per_method=True)
+        async def post(self) -> web.Response:
+            return web.json_response(self.request[RATE_LIMIT].remaining)
+
+    app = web.Application()
+    app.router.add_view("/report", Report)
+    app.router.add_get("/talk", limits("1/hour")(talk))
+    for version in ("/v1", "/v2"):
+        inner = web.Application()
+        inner.router.add_get("/items/{id}", limits("1/hour")(answer))
+        app.add_subapp(version, inner)
+    return app
+
+
+async def statuses() -> list[tuple[str, list[int]]]:
+    async with AsyncRateLimiter.connect("memory://", rules=[]) as limiter:
+        runner = web.AppRunner(site(RouteLimits(limiter)), access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        try:
+            async with aiohttp.ClientSession(f"http://127.0.0.1:{runner.addresses[0][1]}") as client:
+                paths = ["GET /report", "POST /report", "GET /v1/items/1", "GET /v2/items/1", "GET /v1/items/2"]
+                got = [(path, [(await client.request(*path.split())).status for _ in range(2)]) for path in paths]
+                return [*got, ("GET /talk", [await handshake(client) for _ in range(2)])]
+        finally:
+            await runner.cleanup()
+
+
+async def handshake(client: aiohttp.ClientSession) -> int:
+    try:
+        async with client.ws_connect("/talk"):
+            return 101
+    except aiohttp.WSServerHandshakeError as refused:
+        return refused.status
+
+
+def test_views_sub_applications_and_websockets() -> None:
+    assert asyncio.run(statuses()) == [
+        ("GET /report", [200, 429]),
+        ("POST /report", [200, 200]),
+        ("GET /v1/items/1", [200, 429]),
+        ("GET /v2/items/1", [200, 429]),
+        ("GET /v1/items/2", [429, 429]),
+        ("GET /talk", [101, 429]),
+    ]
