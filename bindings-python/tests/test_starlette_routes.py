@@ -155,3 +155,36 @@ def test_mounted_applications_have_limits_of_their_own(prefix: str, redis_url: s
         assert [site.ask("GET", path).status for path in ("/shops/1/items/2", "/shops/3/items/4")] == [200, 429]
         policy = site.ask("GET", "/v1/items").header("RateLimit-Policy")
         assert str(policy).startswith('"site:/v1/items:1/minute"')
+
+
+def test_a_router_has_limits_of_its_own_wherever_it_is_included() -> None:
+    module = pytest.importorskip("fastapi", reason="needs Python 3.11")
+    from starlette.responses import PlainTextResponse
+    from starlette.routing import Route
+
+    from sluicegate.fastapi import RouteLimits
+
+    @asynccontextmanager
+    async def lifespan(_: Any) -> Any:
+        async with AsyncRateLimiter.connect("memory://", rules=[]) as app.state.limiter:
+            yield
+
+    limits = RouteLimits(lambda _: app.state.limiter, name="site", key=lambda _: "all")
+
+    async def answer(_: Any) -> Any:
+        return PlainTextResponse("items")
+
+    inner = module.APIRouter(prefix="/{shop}")
+    inner.get("/items", dependencies=[module.Depends(limits("1/minute"))])(lambda: "items")
+    plain = module.APIRouter(routes=[Route("/plain", limits.endpoint("1/minute")(answer))])
+    router = module.APIRouter()
+    for included in (inner, plain):
+        router.include_router(included, prefix="/inner")
+    app = module.FastAPI(lifespan=lifespan)
+    for prefix in ("/v1", "/v2"):
+        app.include_router(router, prefix=prefix)
+    with serve_hypercorn(app) as site:
+        for path in ("/v1/inner/1/items", "/v2/inner/1/items", "/v1/inner/plain", "/v2/inner/plain"):
+            assert [site.ask("GET", path).status for _ in range(2)] == [200, 429], path
+        # What a client chooses is in no name.
+        assert site.ask("GET", "/v1/inner/2/items").status == 429

@@ -13,11 +13,20 @@ with needed("Starlette", "fastapi"):
 
 def template_of(scope: Any) -> str:
     """That of the route of a request; nothing in it was chosen by the client."""
-    path = getattr(scope.get("route") or _route_of(scope), "path", None)
+    path = getattr(_included(scope) or scope.get("route") or _route_of(scope), "path", None)
     if path is None:
         endpoint = scope.get("endpoint")
         path = f"{getattr(endpoint, '__module__', '')}.{getattr(endpoint, '__qualname__', type(endpoint).__qualname__)}"
     return _mounted_at(scope) + str(path)
+
+
+def _included(scope: Any) -> Any:
+    """What FastAPI tells of a route that it has not copied from the router that it includes: its path there, and the prefix."""
+    context = scope.get("fastapi", {}).get("effective_route_context")
+    # A mounted application finds that of the mount.
+    if context is None or getattr(context.original_route, "endpoint", None) is not scope.get("endpoint"):
+        return None
+    return context.starlette_route or context
 
 
 def _mounted_at(scope: Any) -> str:
@@ -31,7 +40,7 @@ def _mounted_at(scope: Any) -> str:
 
 def _leading_to(path: str, router: Any) -> str | None:
     """The templates of the mounts that a path leads through; None where it does not."""
-    for mount in getattr(router, "routes", None) or ():
+    for mount in _of_router(router):
         match = mount.path_regex.match(f"{path}/") if isinstance(mount, Mount) else None
         if match is None:
             continue
@@ -40,6 +49,15 @@ def _leading_to(path: str, router: Any) -> str | None:
         if inner is not None:
             return str(mount.path) + inner
     return None
+
+
+def _of_router(router: Any) -> Iterator[Any]:
+    """The routes of a router, and of those that FastAPI includes in it as they are there."""
+    for route in getattr(router, "routes", None) or ():
+        if hasattr(route, "effective_route_contexts"):
+            yield from (context.starlette_route for context in route.effective_route_contexts())
+        else:
+            yield route
 
 
 def _route_of(scope: Any) -> Any:
