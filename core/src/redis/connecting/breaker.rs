@@ -177,9 +177,9 @@ impl Breaker {
     /// Takes note of a failure. Answers whether it is one of its own.
     fn counts(&self, unanswered: &Unanswered, now: Instant) -> bool {
         let mut row = self.row.lock();
-        if self.failures.load(Ordering::Relaxed) == 0 {
-            row.since = now.checked_sub(unanswered.waited);
-        }
+        let began = now.checked_sub(unanswered.waited);
+        // One that was not sent in time may fail before those that are under way, which began earlier.
+        row.since = if self.failures.load(Ordering::Relaxed) == 0 { began } else { row.since.min(began) };
         if let Some(cause) = &unanswered.cause {
             row.cause = Some(cause.clone());
         }
@@ -331,6 +331,15 @@ mod tests {
         let error = said(PAUSE * 15);
         assert!(error.message().starts_with("certificate expired: circuit breaker open"), "{error}");
         assert!(error.is_retryable());
+    }
+
+    #[test]
+    fn a_call_that_failed_later_may_have_begun_before() {
+        let (breaker, now) = (Breaker::new(2, PAUSE), Instant::now() + PAUSE * 10);
+        breaker.unanswered(&Unanswered::default(), now);
+        fails(&breaker, now);
+        let error = breaker.refusal(&address(), now);
+        assert!(error.message().ends_with("has not answered for 0.5 s"), "{error}");
     }
 
     #[test]
