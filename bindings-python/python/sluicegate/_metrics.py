@@ -65,7 +65,7 @@ class RoundTrips(TypedDict):
 
 
 class Metrics(TypedDict):
-    """What a limiter has counted: by the names of rules, the kinds of errors, the addresses of servers. `region`: its own, if it has one."""
+    """What a limiter has counted: by the names of rules, the kinds of errors, the addresses of servers; and its region, if it has one."""
 
     rules: dict[str, RuleMetrics]
     errors: dict[str, int]
