@@ -384,6 +384,11 @@ MISTAKES = [
         "",
     ),
     in_leases(
+        "what was not spent of a loan says nothing of the next one",
+        "least.max(self.enough.min((rate * terms.max_age_us as f64) as u64))",
+        "least.max((rate * terms.max_age_us as f64) as u64)",
+    ),
+    in_leases(
         "what is given back may be spent too",
         "std::mem::take(&mut self.units);",
         "self.units;",

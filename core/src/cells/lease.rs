@@ -39,6 +39,11 @@ pub(crate) struct Lease {
     /// What was asked for since it began, and in each quarter of the span before that.
     counts: [u64; QUARTERS + 1],
     units: u64,
+    /// How many there were of the last loan, until it was seen how many of them were spent, and how many were not.
+    lent: u64,
+    unspent: u64,
+    /// As much as is needed while a loan lasts, as far as loans tell.
+    enough: u64,
     valid_until: Micros,
     granted_at: f64,
     next_request: Micros,
@@ -56,6 +61,9 @@ impl Lease {
             begun: now,
             counts: [0; QUARTERS + 1],
             units: 0,
+            lent: 0,
+            unspent: 0,
+            enough: u64::MAX,
             valid_until: now,
             granted_at: 0.0,
             next_request: now,
@@ -157,8 +165,20 @@ impl Lease {
         // A rate that rises is not known for half a second: so long all calls would wait for the server.
         let is_rising = self.is_spent_early && now >= self.contended_until;
         let least = if is_rising { 2 * self.last_want } else { 0 };
-        self.last_want = least.max((rate * terms.max_age_us as f64) as u64);
+        self.learn(now);
+        self.last_want = least.max(self.enough.min((rate * terms.max_age_us as f64) as u64));
         Some(self.last_want)
+    }
+
+    /// Learns from the last loan how much is needed: what is not spent in its time, others lack. After a spike, the rate still
+    /// counts it for a while.
+    fn learn(&mut self, now: Micros) {
+        let unspent = self.unspent + if now >= self.valid_until { self.units } else { 0 };
+        match std::mem::take(&mut self.lent) {
+            0 => {}
+            lent if unspent > 0 => self.enough = lent.saturating_sub(unspent).max(LEAST_SPENT as u64),
+            _ => self.enough = self.enough.saturating_add(self.enough / 4 + 1),
+        }
     }
 
     /// Keeps what the server has lent to a request of `want` units, `sent_at`. Answers what was not spent of the last loan,
@@ -193,6 +213,9 @@ impl Lease {
         }
         let before = self.end();
         self.is_spent_early = false;
+        // One that ends with its window tells nothing.
+        let is_whole = valid_until == sent_at + terms.age();
+        (self.lent, self.unspent) = (if is_whole { loan.units } else { 0 }, 0);
         (self.units, self.granted_at, self.valid_until) = (loan.units, loan.granted_at, valid_until);
         before
     }
@@ -216,6 +239,7 @@ impl Lease {
     /// Takes back what is not spent.
     pub(crate) fn end(&mut self) -> Option<Unspent> {
         let units = std::mem::take(&mut self.units);
+        self.unspent += units;
         (units > 0).then_some(Unspent { units, granted_at: self.granted_at })
     }
 }

@@ -1,7 +1,10 @@
 //! Histories of processes that borrow of one server: what they admit in any interval stays within the bound.
 
+mod setting;
+
 use std::collections::BTreeMap;
 
+use self::setting::{MS, Setting, Spikes};
 use crate::algorithm::{Micros, Policy, State};
 use crate::catalog::{Catalog, Share};
 use crate::cells::{Lease, Spending};
@@ -15,59 +18,7 @@ use crate::rules::{LeaseTerms, Rules};
 use crate::sequence::Borrower;
 
 const SECOND: Micros = 1_000_000;
-const MS: Micros = 1_000;
 const BEGIN: Micros = 1_700_000_000_000_000;
-
-/// What a history is like.
-#[derive(Debug, Clone, Copy)]
-struct Setting {
-    algorithm: &'static str,
-    limit: u64,
-    burst: u64,
-    age_ms: u64,
-    pace_ms: u64,
-    processes: usize,
-    /// Calls a second, of all processes, as a part of the limit.
-    offered: f64,
-    is_skewed: bool,
-    /// How long calls come in each period, and how long that is; otherwise they come all the time.
-    spikes: Option<(Micros, Micros)>,
-    most_cost: u64,
-    /// One way, at most.
-    trip: Micros,
-    /// Whether processes crash, or stop for a while.
-    fails: bool,
-}
-
-impl Setting {
-    fn random(random: &mut Random) -> Self {
-        let limit = 200 + random.below(6_000);
-        let age_ms = 2 + random.below(80);
-        Self {
-            algorithm: ["gcra", "gcra", "fixed_window"][random.below(3) as usize],
-            limit,
-            burst: 1 + random.below(limit),
-            age_ms,
-            pace_ms: 1 + random.below(age_ms),
-            processes: 1 + random.below(10) as usize,
-            offered: 0.5 + random.below(16) as f64 / 10.0,
-            is_skewed: random.below(2) == 0,
-            spikes: None,
-            most_cost: 1 + random.below(3),
-            trip: [100, 2_000, 30_000][random.below(3) as usize],
-            fails: random.below(2) == 0,
-        }
-    }
-
-    fn rule(&self) -> String {
-        let Self { algorithm, limit, burst, age_ms, pace_ms, .. } = self;
-        let burst = if *algorithm == "gcra" { format!(r#", "burst": {burst}"#) } else { String::new() };
-        format!(
-            r#"[{{"rule_id": "r", "algorithm": "{algorithm}", "limit": {limit}, "window_size_seconds": 1{burst},
-                "lease": {{"max_age_ms": {age_ms}, "pace_ms": {pace_ms}}}}}]"#
-        )
-    }
-}
 
 enum Event {
     Call(usize),
@@ -145,18 +96,29 @@ impl World {
 
     /// Microseconds from a call of a process to its next one.
     fn pause(&mut self, process: usize, now: Micros) -> Micros {
-        let Setting { processes, is_skewed, offered, limit, most_cost, .. } = self.setting;
+        let Setting { processes, is_skewed, offered, spikes, limit, most_cost, .. } = self.setting;
         let weight = |process: usize| if is_skewed { process as f64 + 1.0 } else { 1.0 };
         let all: f64 = (0..processes).map(weight).sum();
-        let rate = offered * limit as f64 * 2.0 / (most_cost as f64 + 1.0) * weight(process) / all;
-        let chance = (1 + self.random.below(1 << 30)) as f64 / f64::from(1 << 30);
-        let Some((busy, period)) = self.setting.spikes else {
-            return (-chance.ln() / rate * 1e6) as Micros + 1;
-        };
-        // In time in which calls come.
-        let pause = (-chance.ln() / rate * 1e6 * busy as f64 / period as f64) as Micros + 1;
-        let into = ((now - BEGIN) % period).min(busy - 1);
-        pause + (into + pause) / busy * (period - busy)
+        let own = limit as f64 * 2.0 / (most_cost as f64 + 1.0) * weight(process) / all;
+        let Spikes { lasting, every, beside } =
+            spikes.unwrap_or(Spikes { lasting: 1, every: 1, beside: 0.0 });
+        let part = lasting as f64 / every as f64;
+        let within = (offered - beside * (1.0 - part)) / part;
+        let mut at = now;
+        loop {
+            let into = (at - BEGIN) % every;
+            let (rate, rest) = if into < lasting || part == 1.0 {
+                (within * own, if part == 1.0 { Micros::MAX } else { lasting - into })
+            } else {
+                (beside * own, every - into)
+            };
+            let chance = (1 + self.random.below(1 << 30)) as f64 / f64::from(1 << 30);
+            let pause = (-chance.ln() / rate * 1e6) as Micros;
+            if pause < rest {
+                return at + pause + 1 - now;
+            }
+            at += rest;
+        }
     }
 
     fn play(mut self, lasts: Micros) -> Self {
@@ -357,19 +319,25 @@ fn one_process_that_asks_for_less_than_the_limit_is_denied_nothing() {
     }
 }
 
-/// Demand that comes in spikes above the limit, with time in between in which there is room again.
+/// Demand that comes in spikes above the limit: with nothing between them, or with calls that need a part of what is there.
 #[test]
 fn spikes_admit_nearly_as_much_as_a_limiter_that_decides_each_call() {
     let spikes = [
-        (1.2, 1_000, (40 * MS, 300 * MS)),
-        (1.5, 2_000, (100 * MS, 500 * MS)),
-        (2.0, 10_000, (200 * MS, 1_500 * MS)),
-        (3.0, 5_000, (300 * MS, 2_000 * MS)),
-        (0.8, 1_000, (50 * MS, 1_200 * MS)),
+        (0.97, 1.2, 1_000, (40, 300, 0.0)),
+        (0.97, 1.5, 2_000, (100, 500, 0.0)),
+        (0.97, 2.0, 10_000, (200, 1_500, 0.0)),
+        (0.97, 3.0, 5_000, (300, 2_000, 0.0)),
+        (0.97, 0.8, 1_000, (50, 1_200, 0.0)),
+        (0.97, 1.5, 1_000, (100, 1_000, 0.6)),
+        // Units that are not spent in time have leaked: what is lent between the spikes lacks in them.
+        (0.87, 1.5, 1_000, (40, 200, 0.6)),
+        (0.88, 1.2, 2_000, (40, 400, 0.8)),
+        (0.91, 1.2, 2_000, (40, 400, 0.3)),
     ];
-    for (is_skewed, (offered, burst, spikes)) in
+    for (is_skewed, (least, offered, burst, spikes)) in
         [false, true].into_iter().flat_map(|it| spikes.map(|of| (it, of)))
     {
+        let (lasting, every, beside) = spikes;
         let setting = Setting {
             algorithm: "gcra",
             limit: 10_000,
@@ -379,7 +347,7 @@ fn spikes_admit_nearly_as_much_as_a_limiter_that_decides_each_call() {
             processes: 10,
             offered,
             is_skewed,
-            spikes: Some(spikes),
+            spikes: Some(Spikes { lasting: lasting * MS, every: every * MS, beside }),
             most_cost: 1,
             trip: 500,
             fails: false,
@@ -387,6 +355,6 @@ fn spikes_admit_nearly_as_much_as_a_limiter_that_decides_each_call() {
         let world = World::new(setting, 1).play(6 * SECOND);
         world.check_bound();
         let part = world.sum() as f64 / world.ideal as f64;
-        assert!(part >= 0.97, "seed 1: ideal: {part} of it: {setting:?}");
+        assert!(part >= least, "seed 1: ideal: {part} of it: {setting:?}");
     }
 }
