@@ -256,12 +256,6 @@ MISTAKES = [
         "            return;\n",
     ),
     Mistake(
-        "a connection that is silent is trusted",
-        "tracking.rs",
-        " && now < heard + TRUST",
-        " && now < heard + TRUST * 9",
-    ),
-    Mistake(
         "a connection that is quiet is not asked whether it lasts",
         "redis/wire/session/watching.rs",
         "if self.stage == SessionStage::Ready && self.output.is_empty() {",
