@@ -30,6 +30,7 @@ TEXTS = {
     "kind": ["Timeout", "Connection"],
     "server": ["redis:6379"],
     "version": ["1"],
+    "region": ["eu"],
     "le": ["0.001", "0.01", "+Inf"],
 }
 
