@@ -70,10 +70,11 @@ pub(super) struct Spent {
 }
 
 impl Spent {
-    pub(super) fn outcome(&self) -> Outcome {
+    /// That of a call which may ever fit, or may not: an allotment knows nothing of the limit itself.
+    pub(super) fn outcome(&self, may_fit: bool) -> Outcome {
         let figures = Figures {
             remaining: self.left as u64,
-            retry_after: (self.wait < ENDLESS).then(|| self.wait.ceil() as Micros),
+            retry_after: (may_fit && self.wait < ENDLESS).then(|| self.wait.ceil() as Micros),
             reset_after: self.fresh.ceil().max(1.0) as Micros,
         };
         let fits = self.spending == Spending::Spent;
@@ -139,6 +140,10 @@ impl Borrower {
         let demand = self.demand(cost);
         let numbers = [self.clock, cost, demand, self.age, self.useful(), self.span(), self.trip, PACE];
         call(script, &self.near, &numbers)
+    }
+
+    pub(super) fn may_fit(&self, cost: f64) -> bool {
+        cost <= self.policy.most() as f64
     }
 
     /// What a cost says of what is needed: one that can never fit, no more than the most that does.

@@ -114,7 +114,8 @@ impl<'a> Borrowing<'a> {
             Spending::Elsewhere => self.step = Step::Lend(spent.want, spent.now),
             Spending::Denied | Spending::Spent => {
                 self.later.want = (spent.want > 0.0).then_some((spent.want, spent.now));
-                self.outcome = Some((spent.outcome(), Source::Allotment));
+                let may_fit = self.borrower.may_fit(self.cost);
+                self.outcome = Some((spent.outcome(may_fit), Source::Allotment));
             }
         }
         Ok(())

@@ -273,7 +273,9 @@ impl Loan {
     }
 
     fn outcome(&self, said: &Spent, is_admitted: bool) -> Outcome {
-        let mut outcome = self.there.as_ref().map_or_else(|| said.outcome(), |(_, outcome)| *outcome);
+        let may_fit = self.borrower.may_fit(self.cost);
+        let near = || said.outcome(may_fit);
+        let mut outcome = self.there.as_ref().map_or_else(near, |(_, outcome)| *outcome);
         if outcome.fits && !is_admitted {
             // What was charged for the call is kept for others.
             outcome.figures.remaining += if self.there.is_some() { self.cost as u64 } else { 0 };

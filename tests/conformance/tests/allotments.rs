@@ -209,10 +209,14 @@ fn costs_that_no_portion_covers_are_decided_by_the_region_in_charge() {
     let left = world.limiter(1).peek("window", &key).unwrap().remaining;
     let all = CheckOptions::new().cost(left);
     assert!(limiter.check_with("window", &key, all).unwrap().allowed, "{left} are left");
-    for _ in 0..2 {
+    let assert_never = || {
         let never = limiter.check_with("window", &key, CheckOptions::new().cost(401)).unwrap();
         assert_eq!((never.allowed, never.retry_after), (false, Duration::MAX));
-    }
+    };
+    assert_never();
+    // Also where a denial holds near, when the last units are spent.
+    assert!((0..400).any(|_| !limiter.check("window", &key).unwrap().allowed));
+    assert_never();
 }
 
 fn parts(decision: &Decision) -> Vec<(bool, u64)> {
