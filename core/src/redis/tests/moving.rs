@@ -112,7 +112,8 @@ fn keys_that_are_being_moved_are_waited_for_and_then_named() {
             assert!(error.message().contains(&words), "{error}");
             let whole =
                 ConnectOptions::default().connect_timeout + ConnectOptions::default().response_timeout;
-            assert!(took > whole - Duration::from_millis(100) && took < whole + PROMPT, "{took:?}");
+            // The last try is left out where it would end too late, if it took as long as the one before.
+            assert!(took > whole / 2 && took < whole + PROMPT, "{took:?}");
         }
     };
     migration.move_key(keys[0]);
