@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -116,3 +118,35 @@ def test_rules_change_and_are_refused(tmp_path: Path, events: Callable[[], list[
         until(lambda: events()[1:] == [("rules_refused", logging.WARNING)])
         path.write_text("[]")
         until(lambda: [name for name, _ in events()[2:]] == ["rules_changed", "rules_lost"])
+
+
+# A handler is at work on a line of a limiter's own thread when the program comes to its end.
+ENDS = """if True:
+    import logging, sys, threading, time
+    from sluicegate import RateLimiter
+
+    begun = threading.Event()
+
+    class Slow(logging.Handler):
+        def createLock(self):
+            self.lock = None  # Else `logging` itself would wait for the line at the end.
+
+        def emit(self, record):
+            begun.set()
+            time.sleep(0.3)
+            print(record.event)
+
+    logging.getLogger("sluicegate").addHandler(Slow())
+    limiter = RateLimiter("memory://", rules=sys.argv[1])
+    open(sys.argv[1], "w").write("[")
+    assert begun.wait(60)
+"""
+
+
+@pytest.mark.parametrize("end", ["pass", "del limiter", "limiter.close()", "sys.exit(0)"])
+def test_a_program_ends_while_a_line_is_written(end: str, tmp_path: Path) -> None:
+    path = tmp_path / "rules.json"
+    path.write_text(json.dumps(RULES))
+    command = [sys.executable, "-c", f"{ENDS}    {end}\n", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "rules_refused\n", "")
