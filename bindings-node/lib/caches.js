@@ -28,31 +28,41 @@ function isForAll(cacheControl) {
  */
 function keepFromCaches(response, headers) {
   if (typeof response?.writeHead !== 'function') return;
-  if (response[TOLD] !== undefined) response[TOLD].push(headers);
-  else if (Object.keys(headers).length > 0) watch(response, (response[TOLD] = [headers]));
+  const told = response[TOLD];
+  if (told !== undefined) return void told.headers.push(headers);
+  if (Object.keys(headers).length === 0) return;
+  response[TOLD] = { headers: [headers], writeHead: response.writeHead };
+  response.writeHead = writeHeadForAll;
 }
 
-function watch(response, told) {
-  const { writeHead } = response;
-  response.writeHead = function writeHeadForAll(...given) {
-    const last = given.length - 1;
-    const headers = typeof given[last] === 'object' ? (given[last] ?? undefined) : undefined;
-    if (isForAll(cacheControlIn(headers) ?? this.getHeader('cache-control'))) {
-      const known = new Set(told.flatMap(Object.keys).map((name) => name.toLowerCase()));
-      for (const name of known) this.removeHeader(name);
-      if (headers) given[last] = without(known, fieldsOf(headers), Array.isArray(headers));
-    }
-    return writeHead.apply(this, given);
-  };
+/**
+ * In place of that of a response: the same function for all of them.
+ *
+ * @this {any}
+ */
+function writeHeadForAll(...given) {
+  const told = this[TOLD];
+  const last = given.length - 1;
+  const headers = typeof given[last] === 'object' ? (given[last] ?? undefined) : undefined;
+  if (isForAll(cacheControlIn(headers) ?? this.getHeader('cache-control'))) {
+    const known = new Set(told.headers.flatMap(Object.keys).map((name) => name.toLowerCase()));
+    for (const name of known) this.removeHeader(name);
+    if (headers) given[last] = without(known, fieldsOf(headers), Array.isArray(headers));
+  }
+  return told.writeHead.apply(this, given);
 }
 
 /** The header among those that `writeHead` is given, if it is. */
-function cacheControlIn(headers = {}) {
-  // Most answers come here with an object: nothing is made of its other headers.
-  const stated = Array.isArray(headers)
-    ? fieldsOf(headers).filter(([name]) => name === CACHE_CONTROL).map(([, , value]) => value)
-    : Object.keys(headers).filter(isCacheControl).map((name) => headers[name]);
-  return stated.length > 0 ? stated.join() : undefined;
+function cacheControlIn(headers) {
+  if (headers === undefined) return undefined;
+  if (Array.isArray(headers)) {
+    const stated = fieldsOf(headers).filter(([name]) => name === CACHE_CONTROL).map(([, , value]) => value);
+    return stated.length > 0 ? stated.join() : undefined;
+  }
+  // Most answers come here: nothing is made of their other headers.
+  let stated;
+  for (const name in headers) if (isCacheControl(name)) stated = stated === undefined ? headers[name] : `${stated},${headers[name]}`;
+  return stated;
 }
 
 function isCacheControl(name) {

@@ -18,6 +18,8 @@ const { judgeBy } = require('./middleware.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
 const { templateOf } = require('./routes/express-template.js');
+const { isPayload, noAnswer } = require('./routes/hooks.js');
+const { WHERE } = require('./routes/matching.js');
 const { NodeRequest, holdFor } = require('./routes/node.js');
 
 /**
@@ -43,7 +45,7 @@ function rateLimit(limiter, options) {
     try {
       ruling = await judge(request, request, response, routeOf(request));
       setFields(ruling.headers, response, (name, value) => response.setHeader(name, value));
-      if (ruling.answer) return void (await ruling.answer(response, next));
+      if (ruling.answer) return await answered(WHERE, ruling.answer, response, next);
     } catch (error) {
       return next(error);
     }
@@ -112,9 +114,20 @@ async function refused(route, ruling, asked, response, next) {
   attach(ruling, asked.args[0]);
   const isOwn = decision !== undefined && route.hooks.onDenied !== undefined;
   setFields(isOwn ? untyped(headers) : headers, response, (name, value) => response.setHeader(name, value));
-  if (isOwn) return void (await route.ask('onDenied', asked, decision, response, next));
+  if (isOwn) return answered(asked.where, (...more) => route.ask('onDenied', asked, decision, ...more), response, next);
   response.statusCode = status;
   response.end(body);
+}
+
+/** Lets the application answer. Where it returns the answer in place of writing it, the client would wait for ever. */
+async function answered(where, answer, response, next) {
+  let isPassed = false;
+  const returned = await answer(response, (...given) => {
+    isPassed = true;
+    next(...given);
+  });
+  if (isPassed || response.headersSent || !isPayload(returned)) return;
+  throw noAnswer(where, returned, 'write the response, or call next');
 }
 
 /** What is decided, at the request. */

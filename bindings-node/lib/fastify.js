@@ -39,6 +39,8 @@ const { isGrpc, setFields } = require('./grpc.js');
 const { judgeBy } = require('./middleware.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
+const { noAnswer, statusOf } = require('./routes/hooks.js');
+const { WHERE } = require('./routes/matching.js');
 const { NodeRequest, holdFor } = require('./routes/node.js');
 
 /**
@@ -66,9 +68,7 @@ const rateLimit = async (fastify, { limiter, ...options }) => {
     const ruling = await judge(request, raw, reply.raw, { judged: reply, target, otherTargets: [raw.url ?? target], ignoreCase }, report);
     setFields(ruling.headers, reply.raw, (name, value) => reply.header(name, value));
     if (ruling.status === undefined) return keepFromCaches(reply.raw, ruling.headers);
-    const payload = ruling.answer ? await ruling.answer(reply.code(ruling.status)) : ruling.body;
-    if (payload !== undefined) reply.code(ruling.answer ? reply.statusCode : ruling.status).send(payload);
-    return reply;
+    return ruling.answer ? answered(WHERE, ruling.answer, reply.code(ruling.status)) : reply.code(ruling.status).send(ruling.body);
   });
 };
 
@@ -161,8 +161,25 @@ async function refused(route, ruling, asked, reply) {
   }
   reply.headers(untyped(headers));
   if (decision === undefined || !route.hooks.onDenied) throw rateLimited(ruling);
-  const payload = await route.ask('onDenied', asked, decision, reply.code(status));
-  return payload === undefined ? reply : reply.send(payload);
+  return answered(asked.where, (denied) => route.ask('onDenied', asked, decision, denied), reply.code(status));
+}
+
+/** Lets the application answer: it returns the payload, or has sent it. */
+async function answered(where, answer, reply) {
+  try {
+    const payload = await answer(reply);
+    return payload === undefined ? reply : reply.send(sendable(where, payload));
+  } catch (error) {
+    // That of the denial would stay.
+    reply.code(statusOf(error) ?? 500);
+    throw error;
+  }
+}
+
+/** A payload of which Fastify can make a body: JSON has none for these. */
+function sendable(where, payload) {
+  if (!['function', 'symbol', 'bigint'].includes(typeof payload)) return payload;
+  throw noAnswer(where, payload, 'return a payload, or send one with the reply');
 }
 
 /** Limits alone, or an object with options. */

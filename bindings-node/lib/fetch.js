@@ -8,7 +8,7 @@
 const { number, optional, options, wrongType } = require('./arguments.js');
 const { SluicegateError, invalidArgument } = require('./error.js');
 const { RateLimited, rateLimited } = require('./denial.js');
-const { ask, keyNamed, whole } = require('./routes/hooks.js');
+const { ask, keyNamed, numberOf } = require('./routes/hooks.js');
 const { ruleName } = require('./routes/naming.js');
 const { RouteRules } = require('./routes/rules.js');
 
@@ -60,7 +60,7 @@ function limitedFetch(limiter, limits, given) {
   return async (input, init) => {
     const request = new Request(input, init);
     const who = typeof key === 'function' ? keyNamed(WHERE, 'key', await ask(WHERE, 'key', key, request)) : (key ?? new URL(request.url).host);
-    const weight = typeof cost === 'function' ? whole(WHERE, 'cost', await ask(WHERE, 'cost', cost, request)) : cost;
+    const weight = await numberOf(WHERE, 'cost', cost, request);
     const stated = found();
     const checks = stated.map(({ rule_id: rule }) => ({ rule, key: who, cost: weight }));
     const decision = await limiter.waitAll(checks, { timeoutMs: waitMs, signal: request.signal });

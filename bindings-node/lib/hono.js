@@ -8,6 +8,7 @@ const { isForAll } = require('./caches.js');
 const { setFields } = require('./grpc.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
+const { noAnswer } = require('./routes/hooks.js');
 const { holdFor } = require('./routes/node.js');
 
 /**
@@ -56,11 +57,12 @@ function requestOf(context) {
 
 async function refused(route, asked, { status, headers, body, decision }) {
   const [context] = asked.args;
-  if (decision === undefined || !route.hooks.onDenied) {
+  const response = decision !== undefined && route.hooks.onDenied ? await route.ask('onDenied', asked, decision) : undefined;
+  if (response === undefined || response === null) {
     setFields(headers, context.env?.outgoing, (name, value) => context.header(name, value));
     return context.body(body, status);
   }
-  const response = await route.ask('onDenied', asked, decision);
+  if (typeof response?.headers?.has !== 'function') throw noAnswer(asked.where, response, 'return a response');
   context.res = response;
   for (const [name, value] of Object.entries(untyped(headers))) if (!response.headers.has(name)) context.header(name, value);
   return context.res;

@@ -7,6 +7,7 @@ const { keepFromCaches } = require('./caches.js');
 const { isGrpc, setFields } = require('./grpc.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
+const { isPayload, noAnswer } = require('./routes/hooks.js');
 const { NodeRequest, holdFor } = require('./routes/node.js');
 
 /**
@@ -38,11 +39,20 @@ function routeLimits(limiter, defaults) {
         return next();
       }
       context.status = status;
-      if (decision !== undefined && route.hooks.onDenied) return route.ask('onDenied', asked, decision);
+      if (decision !== undefined && route.hooks.onDenied) return answered(route, asked, decision);
       setFields(headers, context.res, (name, value) => context.set(name, value));
       context.body = body;
     };
   };
+}
+
+/** Lets the application answer. Nothing that it returns is sent. */
+async function answered(route, asked, decision) {
+  const [context] = asked.args;
+  const { status } = context;
+  const returned = await route.ask('onDenied', asked, decision);
+  const isAnswered = context.body !== undefined || context.status !== status || context.headerSent || context.respond === false;
+  if (!isAnswered && isPayload(returned)) throw noAnswer(asked.where, returned, 'set the body of the context');
 }
 
 /** Of @koa/router, in what koa-mount has mounted. */

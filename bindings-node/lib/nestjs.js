@@ -45,6 +45,7 @@ const { keepFromCaches } = require('./caches.js');
 const { isGrpc } = require('./grpc.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
+const { errorFrom } = require('./routes/hooks.js');
 const { RouteRules } = require('./routes/rules.js');
 const { contextOf } = require('./routes/nest-context.js');
 const { holdFor } = require('./routes/node.js');
@@ -179,7 +180,7 @@ function problemOf({ headers, body }) {
 
 async function refusal(route, asked, decision, otherwise) {
   const own = decision !== undefined && route.hooks.onDenied ? await route.ask('onDenied', asked, decision) : undefined;
-  return own ?? otherwise();
+  return errorFrom(asked.where, own ?? otherwise());
 }
 
 /** The module for the root of an application: `RateLimitModule.forRoot({ limiter, userId })`. */

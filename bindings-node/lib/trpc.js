@@ -38,6 +38,7 @@ const { getHTTPStatusCodeFromError } = require('@trpc/server/http');
 const { keepFromCaches } = require('./caches.js');
 const { untyped } = require('./policy.js');
 const { Route, sharedOf } = require('./routes/deciding.js');
+const { errorFrom } = require('./routes/hooks.js');
 
 const CODES = { 400: 'BAD_REQUEST', 429: 'TOO_MANY_REQUESTS', 503: 'SERVICE_UNAVAILABLE' };
 
@@ -103,7 +104,7 @@ function setHeaders({ res, resHeaders } = /** @type {any} */ ({}), headers) {
 
 async function refusal(route, asked, { status, body, decision }) {
   const own = decision !== undefined && route.hooks.onDenied ? await route.ask('onDenied', asked, decision) : undefined;
-  if (own !== undefined) return own;
+  if (own !== undefined && own !== null) return errorFrom(asked.where, own);
   const { title, detail = title } = JSON.parse(body ?? '{}');
   return new TRPCError({ code: CODES[status] ?? 'INTERNAL_SERVER_ERROR', message: detail });
 }

@@ -147,6 +147,8 @@
  * @property {((request: Request) => Later<boolean | undefined>) | undefined} [skip] `true` exempts the request, before anything
  *   else is asked.
  * @property {number | ((request: Request) => Later<number>) | undefined} [cost] In place of the `cost` of the rules.
+ * @property {number | ((request: Request) => Later<number | null | undefined>) | undefined} [limit] In place of the limit of every
+ *   rule that is applied, such as that of a plan; `undefined`: the rules' own. It is for rules with a single limit, which `rules` may choose.
  * @property {readonly string[] | ((request: Request) => Later<readonly string[] | null | undefined>) | undefined} [rules] Names
  *   of rules, such as those of a plan. A rule that is named is applied if it matches; if it has no `match`, in any case.
  *   Default: all rules that match.

@@ -220,6 +220,43 @@ everywhere('exceptions, costs and an answer of its own', async (open) => {
   assert.equal(wrong.body, 'HookError: middleware: cost returned 0 (return a whole number from 1 on; `skip` exempts requests)');
 });
 
+everywhere('the limit of a plan takes the place of that of the rules', async (open) => {
+  const rules = [...RULES, { rule_id: 'several', limits: [{ rate: '5/minute' }, { rate: '9/day' }] }];
+  const limiter = await RateLimiter.connect('memory://', { rules });
+  const limit = ({ headers }) => (headers['x-plan'] === 'gold' ? 3 : headers['x-plan'] && Number(headers['x-plan']));
+  const get = await open({ userId: userOf, limit }, limiter);
+  const asked = async (user, plan, times) => {
+    const got = [];
+    for (let at = 0; at < times; at++) got.push((await get('/orders/7', { headers: { authorization: user, ...(plan && { 'x-plan': plan }) } })).status);
+    return got;
+  };
+  assert.deepEqual(await asked('alice', undefined, 3), [200, 200, 429]);
+  assert.deepEqual(await asked('bob', 'gold', 4), [200, 200, 200, 429]);
+  assert.deepEqual(await asked('carol', '0', 1), [500]);
+  // No rule matches.
+  assert.equal((await get('/elsewhere')).status, 200);
+  const several = await (await open({ rules: ['several'], limit: 7 }, limiter))('/');
+  assert.deepEqual([several.status, several.body], [500, 'HookError: middleware: rule "several": a limit can be given only for a rule with a single limit']);
+});
+
+everywhere('a request costs as much as its body is long', async (open) => {
+  const rules = [rule('bytes', 'global', {}, { limit: 100 })];
+  const limiter = await RateLimiter.connect('memory://', { rules });
+  const get = await open({ cost: ({ headers }) => Math.max(1, Number(headers['content-length'] ?? 1)) }, limiter);
+  const send = (length) => get('/', { method: 'POST', headers: { 'content-length': length, 'content-type': 'text/plain' }, body: 'x'.repeat(length) });
+  const got = [];
+  for (const length of [60, 41, 40, 1]) got.push((await send(length)).status);
+  assert.deepEqual(got, [200, 429, 200, 429]);
+});
+
+everywhere('an answer that is none is a mistake, which is named', async (open) => {
+  const get = await open({ userId: userOf, onDenied: () => 5n });
+  const got = [];
+  for (let at = 0; at < 3; at++) got.push(await get('/orders/7', as('alice')));
+  assert.deepEqual(got.map(({ status }) => status), [200, 200, 500]);
+  assert.match(got[2].body, /^HookError: middleware: onDenied returned a bigint/);
+});
+
 everywhere('what is reserved is charged by the outcome', async (open) => {
   const rules = [rule('all', 'global', {}, { reservations: true, window_start: undefined })];
   const limiter = await RateLimiter.connect('memory://', { rules });
@@ -263,6 +300,7 @@ everywhere('options are checked before any request', async (open) => {
     [{ trustedProxies: ['10.0.0.0/40'] }, { code: 'InvalidArgument', message: /^trusted_proxies: "10.0.0.0\/40" is no network/ }],
     [{ trustedProxies: [7] }, { name: 'WrongTypeError', message: /^trustedProxies\[0\]: must be a string/ }],
     [{ cost: 0 }, { code: 'InvalidArgument', message: /^cost 0: must be a whole number, at least 1/ }],
+    [{ limit: 0.5 }, { code: 'InvalidArgument', message: /^limit 0.5: must be a whole number, at least 1/ }],
     [{ rules: [] }, { code: 'InvalidArgument', message: /^rules is empty/ }],
     [{ forwardedHeader: 'via' }, { code: 'InvalidArgument', message: /^forwardedHeader must be/ }],
     [{ trustedProxies: -1 }, { code: 'InvalidArgument', message: /^trustedProxies must be/ }],

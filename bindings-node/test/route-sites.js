@@ -41,6 +41,8 @@ const ROUTES = {
   '/broken': ['1/minute', { key: () => undefined }],
   '/nobody': ['1/minute', { key: () => 0 }],
   '/raising': ['1/minute', { key: async () => JSON.parse('secret-key') }],
+  // Nothing that any of the frameworks could send.
+  '/unanswered': ['1/minute', { onDenied: () => 5n }],
   '/place': ['place'],
   '/address': ['address'],
   '/keyed/:id': ['by-item'],

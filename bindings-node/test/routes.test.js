@@ -172,6 +172,13 @@ for (const [path, said] of [
   });
 }
 
+everywhere('an answer that is none is a mistake, which is named', async (site) => {
+  const { statuses, logged } = await site();
+  assert.deepEqual(await statuses('/unanswered', 2, ALICE), [200, 500]);
+  const said = 'route /unanswered: onDenied returned a bigint';
+  assert.ok(logged.join('\n').includes(said), logged.join('\n'));
+});
+
 everywhere('users are counted apart from addresses', async (site) => {
   const { get, statuses } = await site();
   const got = [];

@@ -231,6 +231,11 @@ export type MatchingHooks<Request, Response, Denied extends unknown[]> = {
      */
     cost?: number | ((request: Request) => Later<number>) | undefined;
     /**
+     * In place of the limit of every
+     * rule that is applied, such as that of a plan; `undefined`: the rules' own. It is for rules with a single limit, which `rules` may choose.
+     */
+    limit?: number | ((request: Request) => Later<number | null | undefined>) | undefined;
+    /**
      * Names
      * of rules, such as those of a plan. A rule that is named is applied if it matches; if it has no `match`, in any case.
      * Default: all rules that match.

@@ -44,6 +44,8 @@ ROUTES: dict[str, tuple[tuple[Any, ...], dict[str, Callable[..., Any] | Any]]] =
     "/broken": (("1/minute",), {"key": lambda header: None}),
     "/nobody": (("1/minute",), {"key": lambda header: 0}),
     "/raising": (("1/minute",), {"key": lambda header: int(header("x-user") or "")}),
+    # Nothing that any of the frameworks could send.
+    "/unanswered": (("1/minute",), {"on_denied": lambda *_: 5}),
     "/place": (("place",), {}),
     "/address": (("address",), {}),
     "/keyed/{id}": (("by-item",), {}),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 import aiohttp
+import pytest
 from aiohttp import web
 
 from sluicegate import AsyncRateLimiter
@@ -74,3 +76,40 @@ def test_views_sub_applications_and_websockets() -> None:
         ("GET /v1/items/2", [429, 429]),
         ("GET /talk", [101, 429]),
     ]
+
+
+def routes_of(limits: RouteLimits) -> web.RouteTableDef:
+    routes = web.RouteTableDef()
+
+    @limits("1/hour")
+    @routes.get("/orders/{id}")
+    async def orders(_: web.Request) -> web.Response:
+        return web.Response(text="an order")
+
+    @routes.get("/items")
+    @limits("9/hour")
+    async def items(_: web.Request) -> web.Response:
+        return web.Response(text="items")
+
+    return routes
+
+
+def test_a_limit_above_the_route_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        async with AsyncRateLimiter.connect("memory://", rules=[]) as limiter:
+            app, inner = web.Application(), web.Application()
+            inner.add_routes(routes_of(RouteLimits(limiter)))
+            app.add_subapp("/v1", inner)
+            runner = web.AppRunner(app, access_log=None)
+            await runner.setup()
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            try:
+                async with aiohttp.ClientSession(f"http://127.0.0.1:{runner.addresses[0][1]}") as client:
+                    assert [(await client.get("/v1/items")).status for _ in range(2)] == [200, 200]
+            finally:
+                await runner.cleanup()
+
+    with caplog.at_level(logging.ERROR, "sluicegate"):
+        asyncio.run(main())
+    said = "route /v1/orders/{id}: its limit is not in force (write its decorator below that of the route)"
+    assert [record.message for record in caplog.records if record.name == "sluicegate"] == [said]

@@ -172,6 +172,16 @@ def test_functions_of_the_application(start: Start) -> None:
     assert statuses(site, "/orders/1", 2, red, ("X-Probe", "1")) == [200] * 2
 
 
+def test_the_limit_of_a_plan(start: Start) -> None:
+    site = start(limit=lambda request: 1 if request.headers.get("X-Plan") == "small" else None)
+    assert [statuses(site, "/orders/1", 2, ALICE), statuses(site, "/orders/1", 2, BOB, ("X-Plan", "small"))] == [[200, 200], [200, 429]]
+
+
+def test_a_request_costs_as_much_as_its_body_is_long(start: Start) -> None:
+    site = start(cost=lambda request: max(1, int(request.headers.get("Content-Length") or 1)))
+    assert [site.ask("POST", "/orders/1", ALICE, body=b"x" * size).status for size in (3, 2, 1)] == [429, 200, 429]
+
+
 def test_counting_by_the_outcome(start: Start) -> None:
     site = start(count="failures")
     asked = [site.ask("GET", "/guess", ("X-Answer", answer)).status for answer in ("200", "401", "200")]
@@ -195,6 +205,15 @@ def test_a_mistake_of_the_application_is_named(start: Start, caplog: pytest.LogC
         assert site.ask("GET", "/orders/1").status == 500
     assert [record.message for record in caplog.records if record.name == "sluicegate"] == [
         "middleware: user_id returned '' (return a text that is not empty, a number other than 0, or a list of these; `skip` exempts requests)"
+    ]
+
+
+def test_an_answer_that_is_none_is_named(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    site = start(on_denied=lambda request, decision: "too many")
+    with caplog.at_level(logging.ERROR, "sluicegate"):
+        assert statuses(site, "/orders/1", 3, ALICE) == [200, 200, 500]
+    assert [record.message for record in caplog.records if record.name == "sluicegate"] == [
+        "middleware: on_denied returned a str (return a response, or None for the default one)"
     ]
 
 

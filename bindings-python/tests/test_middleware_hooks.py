@@ -113,6 +113,25 @@ def test_the_cost_of_the_rule_is_the_default(serve: Serve) -> None:
         assert ";r=98" in str(serve(**hooks).ask("GET", "/").header("RateLimit"))
 
 
+def test_the_limit_of_a_plan(serve: Serve, redis_url: str) -> None:
+    # The function answers None where there is no plan.
+    plans = {"limit": lambda request: int(header(request, "x-limit") or 0) or None}
+    site = serve(redis_url, rules=["orders"], **plans)
+    assert statuses(site, "/orders/1", 3, ALICE) == [200, 200, 429]
+    assert statuses(site, "/orders/1", 4, BOB, ("X-Limit", "3")) == [200, 200, 200, 429]
+    # Of every rule that is applied.
+    policy = str(serve(**plans).ask("GET", "/orders/1", ALICE, ("X-Limit", "8")).header("RateLimit-Policy"))
+    assert '"all";q=8;' in policy and '"orders";q=8;' in policy
+
+
+def test_a_request_costs_as_much_as_its_body_is_long(serve: Serve) -> None:
+    def length(request: Any) -> int:
+        return max(1, int((header(request, "content-length") if "headers" in request else request.get("CONTENT_LENGTH")) or 1))
+
+    site = serve(cost=length)
+    assert [site.ask("POST", "/", body=b"x" * size).status for size in (60, 41, 40, 1)] == [200, 429, 200, 429]
+
+
 def test_a_subset_of_the_rules(serve: Serve) -> None:
     site = serve(rules=["orders"])
     assert site.ask("GET", "/").header("RateLimit") == "mine"
@@ -213,6 +232,9 @@ def test_what_only_looks_stops_nothing(serve: Serve, caplog: pytest.LogCaptureFi
         ({"rules": lambda request: "free"}, "middleware: rules returned a str"),
         ({"rules": lambda request: ["nobody"]}, 'middleware: no rule is called "nobody"'),
         ({"rules": ["free"], "key": lambda request: ""}, "middleware: key returned ''"),
+        ({"limit": lambda request: 0}, "middleware: limit returned 0"),
+        ({"rules": ["gold"], "limit": 5}, 'middleware: rule "gold": a limit can be given only for a rule with a single limit'),
+        ({"cost": 101, "on_denied": lambda request, decision: "too many"}, "middleware: on_denied returned a str (return a response"),
     ],
 )
 def test_a_mistake_of_the_application_is_named(
@@ -247,6 +269,7 @@ def test_what_no_rule_can_match_is_refused_as_ever(serve: Serve) -> None:
     [
         ({"skip": "x"}, "skip must be a function, not str"),
         ({"cost": "1"}, "cost must be a function or an int, not str"),
+        ({"limit": "1"}, "limit must be a function or an int, not str"),
         ({"rules": "free"}, "rules must be a list of names, or a function, not str"),
         ({"count": 5}, "count must be a str, not int"),
         ({"rules": [5]}, "rules must be a list of names, or a function, not list"),

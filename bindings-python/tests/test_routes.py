@@ -162,6 +162,14 @@ def test_a_mistake_of_the_application_is_named(
     assert "secret-key" not in caplog.text
 
 
+def test_an_answer_that_is_none_is_named(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    site = start()
+    with caplog.at_level(logging.ERROR, "sluicegate"):
+        assert statuses(site, "/unanswered", 2, ALICE) == [200, 500]
+    (record,) = [record for record in caplog.records if record.name == "sluicegate"]
+    assert record.message == "route /unanswered: on_denied returned 5 (return a response, or None for the default one)"
+
+
 def test_users_are_counted_apart_from_addresses(start: Start) -> None:
     site = start()
     assert [site.ask("GET", "/users", ("X-User", name)).status for name in ("127.0.0.1", "127.0.0.1", "7")] == [200, 429, 200]

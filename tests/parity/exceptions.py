@@ -281,7 +281,7 @@ ALONE = {
     **each("node", "RateLimiter.reserve()", "signal", "as of a wait"),
     **each("node", "RateLimiter.reserve_all()", "signal", "as of a wait"),
     **each("python", "RateLimitLayer.new()", "app", "middleware is made around the application"),
-    **each("python", "RateLimitLayer.new()", "key cost rules", "elsewhere limits at routes have them"),
+    **each("python", "RateLimitLayer.new()", "key cost limit rules", "elsewhere limits at routes have them"),
     **each("rust", "RouteLimits.new()", ROUTE_OPTIONS, "elsewhere they are passed on as `options`"),
     **each("rust", "RateLimitLayer.new()", "peer", "tower does not say where the server keeps the address"),
     **each("node", "RateLimitLayer.new()", "log", "elsewhere there is one log for all libraries"),

@@ -8,7 +8,7 @@ const { boolean, optional, options, text, wrongType } = require('../arguments.js
 const { invalidArgument } = require('../error.js');
 const { contentTypeOf } = require('../grpc.js');
 const { POLICY, decided, invalid, policyOf, undecided } = require('../policy.js');
-const { HOOKS, HookError, ask, hooksOf, isKept, whole } = require('./hooks.js');
+const { HOOKS, HookError, ask, hooksOf, isKept, numberOf } = require('./hooks.js');
 const { Keys, NoAddress, NoHeader } = require('./keys.js');
 const { RouteRules, called } = require('./rules.js');
 
@@ -130,8 +130,9 @@ class Route {
   }
 
   async #checks(rules, request) {
-    const cost = await this.#number('cost', request);
-    const limit = await this.#number('limit', request);
+    const { where, args } = request;
+    const cost = await numberOf(where, 'cost', this.hooks.cost, ...args);
+    const limit = await numberOf(where, 'limit', this.hooks.limit, ...args);
     const keys = new Keys(this.hooks, this.policy, request);
     const checks = [];
     for (const rule of rules) checks.push({ rule: rule.rule_id, key: await keys.of(rule), cost, limit });
@@ -142,14 +143,6 @@ class Route {
     const { cost, limit } = this.hooks;
     const keys = new Keys(this.hooks, this.policy, request);
     return rules.map((rule) => ({ rule: rule.rule_id, key: keys.of(rule), cost, limit }));
-  }
-
-  async #number(name, request) {
-    const stated = this.hooks[name];
-    if (typeof stated !== 'function') return stated;
-    const value = await this.ask(name, request);
-    // No limit of a plan: the rule's.
-    return name === 'limit' && (value === undefined || value === null) ? undefined : whole(request.where, name, value);
   }
 
   async #tell(decision, request) {

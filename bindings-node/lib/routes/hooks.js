@@ -15,7 +15,7 @@ const NUMBERS = ['cost', 'limit'];
 const HOOKS = ['key', 'userId', 'skip', 'onDenied', 'onDecision', ...NUMBERS, ...Object.keys(WORDS)];
 
 /** Those of middleware, besides what it finds in requests. */
-const MATCHING_HOOKS = ['key', 'skip', 'cost', 'count', 'onDenied', 'onDecision'];
+const MATCHING_HOOKS = ['key', 'skip', 'cost', 'limit', 'count', 'onDenied', 'onDecision'];
 
 /** What becomes of a request whose answer nobody can judge. */
 const CHARGED = 'a request is charged';
@@ -67,14 +67,14 @@ async function ask(where, name, hook, ...args) {
   try {
     return await hook(...args);
   } catch (error) {
-    throw isAnswer(error) ? error : thrown(where, name, error);
+    throw statusOf(error) === undefined ? thrown(where, name, error) : error;
   }
 }
 
-/** Errors of frameworks name the status of the answer in one of three ways. */
-function isAnswer(error) {
+/** The status of an answer, which errors of frameworks name in one of three ways. */
+function statusOf(error) {
   const status = error?.getStatus?.() ?? error?.statusCode ?? error?.status;
-  return Number.isInteger(status) && status >= FAILURE && status < 600;
+  return Number.isInteger(status) && status >= FAILURE && status < 600 ? status : undefined;
 }
 
 /** The message of the original error may hold a key, so only where it was thrown is kept of it. */
@@ -83,6 +83,13 @@ function thrown(where, name, original) {
   const frames = String(original?.stack ?? '').split('\n').filter((line) => /^ +at /.test(line));
   if (frames.length > 0) error.stack = [`HookError: ${error.message}`, ...frames].join('\n');
   return error;
+}
+
+/** A cost or a limit, which a function may say; of a limit `undefined`: the rule's. */
+async function numberOf(where, name, stated, ...args) {
+  if (typeof stated !== 'function') return stated;
+  const value = await ask(where, name, stated, ...args);
+  return name === 'limit' && (value === undefined || value === null) ? undefined : whole(where, name, value);
 }
 
 /** A cost or a limit that a function returned. */
@@ -112,6 +119,24 @@ function isText(value) {
   return typeof value === 'string' && value !== '';
 }
 
+/** What `onDenied` returned is no answer. */
+function noAnswer(where, value, wanted) {
+  return new HookError(`${where}: onDenied returned ${shown(value)} (${wanted})`);
+}
+
+/** What `onDenied` returned, where that is thrown. */
+function errorFrom(where, value) {
+  if (value instanceof Error) return value;
+  throw noAnswer(where, value, 'return an error');
+}
+
+/** Whether a value that `onDenied` returned, and that its framework does not send, was meant as the answer. */
+function isPayload(value) {
+  // Functions chain, and so answer what is of no use here.
+  if (typeof value !== 'object' || value === null) return !['undefined', 'object', 'function'].includes(typeof value);
+  return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
+}
+
 /** What may be told of a value: a key is not. */
 function shown(value) {
   if (value === '') return '""';
@@ -139,4 +164,4 @@ function judgement(count, response) {
   throw new HookError(`${CHARGED}: count returned a promise (return true or false)`);
 }
 
-module.exports = { HOOKS, HookError, MATCHING_HOOKS, ask, hooksOf, isKept, keyNamed, whole };
+module.exports = { HOOKS, HookError, MATCHING_HOOKS, ask, errorFrom, hooksOf, isKept, isPayload, keyNamed, noAnswer, numberOf, statusOf };

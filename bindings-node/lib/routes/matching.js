@@ -4,7 +4,7 @@
 
 const { wrongType } = require('../arguments.js');
 const { errorOf, invalidArgument } = require('../error.js');
-const { HookError, MATCHING_HOOKS, ask, hooksOf, whole } = require('./hooks.js');
+const { HookError, MATCHING_HOOKS, ask, hooksOf, numberOf } = require('./hooks.js');
 const { Keys } = require('./keys.js');
 const { ListedRules, called, hasReservations } = require('./rules.js');
 
@@ -46,14 +46,16 @@ class Matching {
    * @param {unknown} request As the framework has it.
    */
   async decide(asked, request) {
-    if (this.#rules === undefined && this.hooks.cost === undefined) return this.#limiter.reserveRequest(asked);
-    const cost = await this.#costOf(request);
+    // Where the application chooses nothing, the limiter matches and decides in one call.
+    if (!this.#chooses) return this.#limiter.reserveRequest(asked);
+    const cost = await numberOf(WHERE, 'cost', this.hooks.cost, request);
+    const limit = await numberOf(WHERE, 'limit', this.hooks.limit, request);
     const names = await this.#namesOf(request);
     const rules = [];
     const checks = [];
     const add = (rule, key, resource) => {
       rules.push(rule);
-      checks.push({ rule: rule.rule_id, key, resource, cost: cost ?? rule.cost });
+      checks.push({ rule: rule.rule_id, key, resource, cost: cost ?? rule.cost, limit });
     };
     for (const { ruleId, key, resource } of this.#limiter.matchRequest(asked)) {
       if (names === undefined || names.includes(ruleId)) add(this.#find(ruleId), key, resource);
@@ -64,16 +66,25 @@ class Matching {
       const rule = this.#find(name);
       if (rule.match === undefined) add(rule, await keys.of(rule));
     }
-    return checks.length === 0 ? undefined : called(this.#limiter, rules, checks);
+    return checks.length === 0 ? undefined : this.#called(rules, checks);
+  }
+
+  get #chooses() {
+    const { cost, limit } = this.hooks;
+    return this.#rules !== undefined || cost !== undefined || limit !== undefined;
+  }
+
+  async #called(rules, checks) {
+    try {
+      return await called(this.#limiter, rules, checks);
+    } catch (error) {
+      // What a client chooses is looked at before: this is what the application states.
+      throw error?.code === 'InvalidArgument' ? new HookError(`${WHERE}: ${error.message}`) : error;
+    }
   }
 
   #find(name) {
     return this.#listed.find(this.#limiter, name);
-  }
-
-  async #costOf(request) {
-    const { cost } = this.hooks;
-    return typeof cost === 'function' ? whole(WHERE, 'cost', await this.ask('cost', request)) : cost;
   }
 
   async #namesOf(request) {
@@ -99,4 +110,4 @@ function partsOf({ ip, headers }) {
   };
 }
 
-module.exports = { Matching };
+module.exports = { Matching, WHERE };

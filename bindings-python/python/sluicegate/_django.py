@@ -7,12 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings  # type: ignore[import-untyped]
-from django.core.exceptions import (  # type: ignore[import-untyped]
-    ImproperlyConfigured,
-    MiddlewareNotUsed,
-    PermissionDenied,
-)
-from django.http import Http404, HttpRequest, HttpResponse  # type: ignore[import-untyped]
+from django.core.exceptions import ImproperlyConfigured, MiddlewareNotUsed  # type: ignore[import-untyped]
+from django.http import HttpRequest, HttpResponse  # type: ignore[import-untyped]
 from django.http.response import HttpResponseBase  # type: ignore[import-untyped]
 from django.utils.module_loading import import_string  # type: ignore[import-untyped]
 
@@ -21,7 +17,7 @@ from ._middleware import Policy, header_name, text
 from ._paths import environ_paths, own_root_path, raw_bytes, scope_paths
 from ._routes.blocking import check_limiter
 from ._routes.deciding import blocking
-from ._routes.django import add_headers, end_with, refused, signed_in, told_of, wait
+from ._routes.django import FRAMEWORK, add_headers, end_with, refused, signed_in, told_of, wait
 from ._routes.hooks import name_of
 from ._routes.matching import MatchedRequest, Matching
 from ._routes.request import among
@@ -34,7 +30,7 @@ _POLICY: dict[str, Any] = {
     "ignore_case": False,
     "max_lease_seconds": 3600,
 }
-_HOOKS = ("skip", "key", "cost", "rules", "on_denied", "on_decision")
+_HOOKS = ("skip", "key", "cost", "limit", "rules", "on_denied", "on_decision")
 _OTHERS = ("limiter", "enabled", "user_id", "api_key", "count")
 # What may be a function, which settings name by its path.
 _FUNCTIONS = ("limiter", "user_id", *(name for name in _HOOKS if name != "rules"))
@@ -66,7 +62,7 @@ class SluicegateMiddleware:
         self._api_key_header = header_name(api_key) if isinstance(api_key, str) else None
         self._policy = Policy(**{name: options.get(name, default) for name, default in _POLICY.items()})
         hooks = {name: options.get(name) for name in _HOOKS}
-        self._matching = Matching(self._policy, **hooks, count=options.get("count", "all"), passing=(Http404, PermissionDenied))
+        self._matching = Matching(self._policy, FRAMEWORK, **hooks, count=options.get("count", "all"))
         if not callable(self._limiter):
             check_limiter(self._limiter)
             self._matching.ensure_known(self._limiter)

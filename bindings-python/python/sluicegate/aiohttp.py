@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from ._routes.needed import needed
 
@@ -15,7 +17,8 @@ with needed("aiohttp", "aiohttp"):
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
 from ._middleware import Headers, ensure
-from ._routes.deciding import Denial, Route, asynchronous, shared
+from ._routes.deciding import Denial, Framework, Route, asynchronous, shared
+from ._routes.misplaced import Misplaced
 from ._routes.request import RouteRequest
 from ._told import Told, denied, told
 
@@ -34,8 +37,14 @@ def _request_key(name: str) -> Any:
 RATE_LIMIT: Any = _request_key("rate_limit")
 _TOLD = _request_key("sluicegate.told")
 
+_FRAMEWORK = Framework(is_answer=lambda answer: isinstance(answer, web.StreamResponse), passing=(web.HTTPException,))
 # A place comes back so soon after its client has hung up.
 _LOOK_SECONDS = 0.2
+
+_LOG = logging.getLogger("sluicegate")
+_MISPLACED = Misplaced()
+# Applications that were looked through for handlers that are served without their limits.
+_SEEN: WeakSet[web.Application] = WeakSet()
 
 _Handler = Callable[..., Awaitable[web.StreamResponse]]
 
@@ -76,7 +85,7 @@ class RouteLimits:
     def __init__(
         self, limiter: AsyncRateLimiter | Callable[..., AsyncRateLimiter | Awaitable[AsyncRateLimiter]], **options: Any
     ) -> None:
-        self._shared = shared(limiter, _check_limiter, (web.HTTPException,), options)
+        self._shared = shared(limiter, _check_limiter, _FRAMEWORK, options)
 
     def __call__(
         self, *limits: str | Rule, shared: str | None = None, per_method: bool = False, **options: Any
@@ -90,6 +99,8 @@ class RouteLimits:
             async def limited(given: web.Request | web.View) -> web.StreamResponse:
                 # A method of a class is given the view.
                 request = given.request if isinstance(given, web.View) else given
+                if request.app not in _SEEN:
+                    _name_misplaced(request)
                 verdict = await asynchronous(route.steps(_described(request)))
                 if verdict.denial is not None:
                     denied(request, _TOLD)
@@ -115,9 +126,26 @@ class RouteLimits:
                     if flight is not None:
                         await flight.ended(is_kept=route.hooks.is_kept(response, response.status))
 
+            _MISPLACED.watch(limited)
             return limited
 
         return decorate
+
+
+def _name_misplaced(request: web.Request) -> None:
+    """Names the handlers whose limits stand above `@routes.get`, once an application serves one that is limited."""
+    outermost = request.match_info.apps[0]
+    is_new = outermost not in _SEEN
+    _SEEN.update((outermost, request.app))
+    if not is_new:
+        return
+    misplaced = _MISPLACED.among({route: route.handler for route in outermost.router.routes()})
+    for template in sorted({_template_of(route) for route in misplaced}):
+        _LOG.error("route %s: its limit is not in force (write its decorator below that of the route)", template)
+
+
+def _template_of(route: web.AbstractRoute) -> str:
+    return route.resource.canonical if route.resource is not None else "/"
 
 
 class _Watch:
@@ -149,11 +177,10 @@ def _check_limiter(limiter: object) -> None:
 
 
 def _described(request: web.Request) -> RouteRequest:
-    resource = request.match_info.route.resource
     return RouteRequest(
         arguments=(request,),
         method="GET" if request.method == "HEAD" else request.method,
-        template=resource.canonical if resource is not None else "/",
+        template=_template_of(request.match_info.route),
         name=None,
         peer=request.remote,
         values=lambda name: request.headers.getall(name, []),

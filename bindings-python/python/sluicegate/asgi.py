@@ -13,7 +13,7 @@ from ._native import Decision
 from ._paths import own_root_path, scope_paths
 from ._receiving import WatchedReceive, expects_to_be_asked
 from ._routes.asgi import UNANSWERED, Reply, encoded, outcome_of, with_headers_of
-from ._routes.deciding import Denial, asynchronous
+from ._routes.deciding import Denial, Framework, asynchronous
 from ._routes.hooks import Count, Hooks
 from ._routes.matching import MatchedRequest, Matching, user_named
 from ._routes.request import among
@@ -33,6 +33,8 @@ _App = Callable[[Scope, _Receive, _Send], Awaitable[None]]
 _BEGINNINGS = ("http.response.start", "websocket.accept", "websocket.http.response.start")
 # Why a WebSocket is closed.
 _POLICY_VIOLATION = 1008
+# An answer of the application is an application.
+_FRAMEWORK = Framework(is_answer=callable)
 _Find = Callable[[Scope], str | None | Awaitable[str | None]]
 _FindUser = Callable[[Scope], str | int | None | Awaitable[str | int | None]]
 
@@ -84,6 +86,8 @@ class RateLimitMiddleware:
 
     - `skip`: True exempts the request, before anything else is asked.
     - `cost`: a number, or a function that answers it, in place of the `cost` of the rules.
+    - `limit`: a number, or a function that answers it, in place of the limit of every rule that is applied, such as that of a plan;
+      None: the rules' own. It is for rules with a single limit, which `rules` may choose.
     - `rules`: names of rules, or a function that answers them, such as those of a plan; None: all rules that match. A rule that
       is named is applied if it matches; if it has no `match`, it is applied in any case.
     - `key`: who is counted by rules without `identifier_type`, which `rules` names. Default: the user, or else the address.
@@ -111,6 +115,7 @@ class RateLimitMiddleware:
         skip: Callable[[Scope], bool | Awaitable[bool]] | None = None,
         key: Callable[[Scope], Any] | None = None,
         cost: int | Callable[[Scope], int | Awaitable[int]] | None = None,
+        limit: int | Callable[[Scope], int | None | Awaitable[int | None]] | None = None,
         rules: list[str] | tuple[str, ...] | Callable[[Scope], Any] | None = None,
         on_denied: Callable[[Scope, Decision], Any] | None = None,
         on_decision: Callable[[Scope, Decision], Any] | None = None,
@@ -131,9 +136,11 @@ class RateLimitMiddleware:
         self._policy = Policy(trusted_proxies, headers, on_error, ignore_case, max_lease_seconds, forwarded_header)
         self._matching = Matching(
             self._policy,
+            _FRAMEWORK,
             skip=skip,
             key=key,
             cost=cost,
+            limit=limit,
             rules=rules,
             on_denied=on_denied,
             on_decision=on_decision,

@@ -20,7 +20,7 @@ from ._inflight import InFlight
 from ._native import RateLimiter
 from ._routes.blocking import check_limiter
 from ._routes.deciding import Route, Verdict, blocking, shared
-from ._routes.django import add_headers, described, end_with, refused, signed_in, told_of, wait
+from ._routes.django import FRAMEWORK, add_headers, described, end_with, refused, signed_in, told_of, wait
 
 if TYPE_CHECKING:
     from ._routes.rules import Rule
@@ -64,7 +64,7 @@ class RouteLimits:
 
     def __init__(self, limiter: RateLimiter | Callable[[HttpRequest], RateLimiter], **options: Any) -> None:
         options.setdefault("user_id", signed_in)
-        self._shared = shared(limiter, check_limiter, (Http404, PermissionDenied), options)
+        self._shared = shared(limiter, check_limiter, FRAMEWORK, options)
 
     def __call__(
         self, *limits: str | Rule, shared: str | None = None, per_method: bool = False, **options: Any

@@ -22,7 +22,8 @@ from ._inflight import AsyncInFlight
 from ._middleware import ensure, merged
 from ._native import Decision
 from ._routes.asgi import Reply, RouteMiddleware, Settlement, answer_of, encoded
-from ._routes.deciding import Denial, Route, Verdict, asynchronous, shared
+from ._routes.deciding import Denial, Framework, Route, Verdict, asynchronous, shared
+from ._routes.endpoint import Handed
 from ._routes.request import RouteRequest
 from ._routes.templates import template_of
 from ._told import denied, note, told
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from ._routes.rules import Rule
 
 __all__ = ["RateLimited", "RouteLimits"]
+
+_FRAMEWORK = Framework(is_answer=lambda answer: isinstance(answer, Response), passing=(HTTPException,))
 
 
 class RateLimited(HTTPException):
@@ -90,7 +93,7 @@ class RouteLimits:
     def __init__(
         self, limiter: AsyncRateLimiter | Callable[..., AsyncRateLimiter | Awaitable[AsyncRateLimiter]], **options: Any
     ) -> None:
-        self._shared = shared(limiter, _check_limiter, (HTTPException,), options)
+        self._shared = shared(limiter, _check_limiter, _FRAMEWORK, options)
 
     def __call__(
         self, *limits: str | Rule, shared: str | None = None, per_method: bool = False, **options: Any
@@ -101,9 +104,7 @@ class RouteLimits:
         async def limited(connection: HTTPConnection, response: Response) -> Decision | None:
             verdict = await limit.decide(connection)
             if answer_of(connection.scope) is None:
-                note(connection.scope, verdict.headers)
-                # Those of a dependency before are replaced: it is further out.
-                response.raw_headers[:] = merged(response.raw_headers, encoded(verdict.headers))
+                _add_headers(response, connection, verdict)
             return verdict.decision
 
         return limited
@@ -111,7 +112,9 @@ class RouteLimits:
     def endpoint(
         self, *limits: str | Rule, shared: str | None = None, per_method: bool = False, **options: Any
     ) -> Callable[[Callable[..., Awaitable[Any]]], Callable[..., Awaitable[Any]]]:
-        """A decorator for endpoints of Starlette that are coroutine functions of the request or WebSocket."""
+        """A decorator for endpoints that are coroutine functions: of Starlette, and below `@app.get` of FastAPI, where it comes after
+        all dependencies and costs less than one.
+        """
         limit = self._limit(limits, shared, per_method, options)
 
         def decorate(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
@@ -119,16 +122,23 @@ class RouteLimits:
             fits = is_coroutine and not isinstance(function, type)
             ensure("the endpoint", "a coroutine function", function, fits)
 
+            handed = Handed(function)
+
             @functools.wraps(function)
-            async def limited(connection: HTTPConnection) -> Any:
+            async def limited(*arguments: Any, **named: Any) -> Any:
+                connection, of_fastapi = handed.taken(arguments, named)
                 verdict = await limit.decide(connection)
+                if answer_of(connection.scope) is not None:
+                    return await function(*arguments, **named)
                 limits = told(connection.scope)
-                response = await function(connection)
-                if isinstance(response, Response) and answer_of(connection.scope) is None:
-                    if limits.claim(verdict.headers, response.headers.items()):
-                        response.headers.update(dict(verdict.headers))
+                if of_fastapi is not None:
+                    _add_headers(of_fastapi, connection, verdict)
+                response = await function(*arguments, **named)
+                if isinstance(response, Response) and limits.claim(verdict.headers, response.headers.items()):
+                    response.headers.update(dict(verdict.headers))
                 return response
 
+            limited.__signature__ = handed.signature  # type: ignore[attr-defined]
             return limited
 
         return decorate
@@ -163,6 +173,13 @@ class _Limit:
             await verdict.held.release()
             raise RuntimeError("rules with reservations need the middleware of RouteLimits: app.add_middleware(limits.middleware)")
         return verdict
+
+
+def _add_headers(response: Response, connection: HTTPConnection, verdict: Verdict) -> None:
+    """Adds headers to those of which FastAPI makes a response."""
+    note(connection.scope, verdict.headers)
+    # Those of a limit before are replaced: it is further out.
+    response.raw_headers[:] = merged(response.raw_headers, encoded(verdict.headers))
 
 
 def _check_limiter(limiter: object) -> None:

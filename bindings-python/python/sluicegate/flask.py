@@ -15,7 +15,8 @@ with needed("Flask", "flask"):
 from ._inflight import InFlight
 from ._native import RateLimiter
 from ._routes.blocking import check_limiter
-from ._routes.deciding import Denial, Route, Verdict, blocking, shared
+from ._routes.deciding import Denial, Framework, Route, Verdict, blocking, shared
+from ._routes.flask import MISPLACED
 from ._routes.request import RouteRequest, in_environ
 from ._told import Told, denied, told
 
@@ -67,7 +68,7 @@ class RouteLimits:
     """
 
     def __init__(self, limiter: RateLimiter | Callable[[], RateLimiter], **options: Any) -> None:
-        self._shared = shared(limiter, check_limiter, (HTTPException,), options)
+        self._shared = shared(limiter, check_limiter, _FRAMEWORK, options)
 
     def __call__(
         self, *limits: str | Rule, shared: str | None = None, per_method: bool = False, **options: Any
@@ -93,9 +94,22 @@ class RouteLimits:
                 _answer_with(verdict, flight, route, limits)
                 return answer
 
+            MISPLACED.watch(limited)
             return limited
 
         return decorate
+
+
+def _is_answer(value: Any) -> bool:
+    """Whether a view may return it."""
+    try:
+        current_app.make_response(value)
+    except TypeError:
+        return False
+    return True
+
+
+_FRAMEWORK = Framework(_is_answer, passing=(HTTPException,))
 
 
 def _wait(awaitable: Awaitable[Any]) -> Any:

@@ -13,7 +13,7 @@ with needed("Django REST framework", "rest-framework"):
 
 from ._native import RateLimiter
 from ._routes.blocking import check_limiter
-from ._routes.deciding import Denial, Route, blocking, shared
+from ._routes.deciding import Denial, Framework, Route, blocking, shared
 from ._routes.django import described, note_denial, signed_in, wait
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ._routes.rules import Rule
 
 __all__ = ["RouteLimits"]
+
+# A throttle has no answer of its own.
+_FRAMEWORK = Framework(is_answer=lambda _: False, passing=(APIException,))
 
 
 class RouteLimits:
@@ -38,7 +41,7 @@ class RouteLimits:
     def __init__(self, limiter: RateLimiter | Callable[[Any], RateLimiter], **options: Any) -> None:
         options.setdefault("user_id", signed_in)
         _ensure_possible(options)
-        self._shared = shared(limiter, check_limiter, (APIException,), options)
+        self._shared = shared(limiter, check_limiter, _FRAMEWORK, options)
 
     def __call__(
         self, *limits: str | Rule, shared: str | None = None, per_method: bool = False, **options: Any

@@ -11,7 +11,7 @@ from ._middleware import Headers, Policy, ensure, fields, header_name, merged, t
 from ._native import Decision, RateLimiter
 from ._paths import environ_paths, raw_bytes
 from ._routes.asgi import UNANSWERED, Outcome
-from ._routes.deciding import Denial, blocking
+from ._routes.deciding import Denial, Framework, blocking
 from ._routes.hooks import Count, Hooks
 from ._routes.matching import MatchedRequest, Matching, user_named
 from ._routes.request import among
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from ._middleware import Trusted, _Forwarded, _OnError, _Style
 
 __all__ = ["RateLimitMiddleware"]
+
+# An answer of the application is an application.
+_FRAMEWORK = Framework(is_answer=callable)
 
 
 class RateLimitMiddleware:
@@ -55,6 +58,7 @@ class RateLimitMiddleware:
         skip: Callable[[WSGIEnvironment], bool] | None = None,
         key: Callable[[WSGIEnvironment], Any] | None = None,
         cost: int | Callable[[WSGIEnvironment], int] | None = None,
+        limit: int | Callable[[WSGIEnvironment], int | None] | None = None,
         rules: list[str] | tuple[str, ...] | Callable[[WSGIEnvironment], Any] | None = None,
         on_denied: Callable[[WSGIEnvironment, Decision], Any] | None = None,
         on_decision: Callable[[WSGIEnvironment, Decision], Any] | None = None,
@@ -73,9 +77,11 @@ class RateLimitMiddleware:
         self._policy = Policy(trusted_proxies, headers, on_error, ignore_case, max_lease_seconds, forwarded_header)
         self._matching = Matching(
             self._policy,
+            _FRAMEWORK,
             skip=skip,
             key=key,
             cost=cost,
+            limit=limit,
             rules=rules,
             on_denied=on_denied,
             on_decision=on_decision,

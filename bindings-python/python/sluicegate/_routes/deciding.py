@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from .._middleware import Headers, Policy, ensure
 from .._native import Check, Decision, Problem, Reserved
 from ..errors import InvalidArgumentError, InvalidRuleError, SluicegateError, UnknownRuleError
-from .hooks import NOT_AWAITED, CoroutineError, HookError, Hooks, Steps, ask, whole
+from .hooks import NOT_AWAITED, CoroutineError, HookError, Hooks, Steps, ask, shown, whole
 from .keys import Keys, NoAddress, NoHeader
 from .request import Asked, RouteRequest
 from .rules import Rule, RouteRules
@@ -72,6 +72,16 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Framework:
+    """What functions of the application may do in a framework."""
+
+    # Whether it can send what `on_denied` returned.
+    is_answer: Callable[[Any], bool]
+    # What they may raise, since the framework answers with it.
+    passing: tuple[type[BaseException], ...] = ()
+
+
+@dataclass(frozen=True)
 class Shared:
     """What the routes of one `RouteLimits` share."""
 
@@ -82,18 +92,17 @@ class Shared:
     hooks: Hooks
     name: str | None
     enabled: bool
-    # What functions of the application may raise, since the framework answers with it.
-    passing: tuple[type[BaseException], ...]
+    framework: Framework
 
 
 class Deciding:
     """What routes and middleware do about a request alike."""
 
-    def __init__(self, hooks: Hooks, policy: Policy, passing: tuple[type[BaseException], ...]) -> None:
+    def __init__(self, hooks: Hooks, policy: Policy, framework: Framework) -> None:
         self.hooks = hooks
         self._policy = policy
-        # What functions of the application may raise, since the framework answers with it.
-        self._passing = passing
+        self._framework = framework
+        self._passing = framework.passing
 
     def _logged(self, steps: Steps, request: Asked) -> Steps:
         try:
@@ -142,10 +151,14 @@ class Deciding:
         if not isinstance(found, Problem):
             held = decision if isinstance(decision, Reserved) and decision.id is not None else None
             return Verdict(found, decision, held)
-        answer = None
-        if self.hooks.on_denied is not None:
-            answer = yield from self._ask("on_denied", request, decision)
+        answer = None if self.hooks.on_denied is None else (yield from self._answer(decision, request))
         return _denied(request, found, decision, answer)
+
+    def _answer(self, decision: Decision, request: RouteRequest) -> Steps:
+        answer = yield from self._ask("on_denied", request, decision)
+        if answer is None or self._framework.is_answer(answer):
+            return answer
+        raise HookError(f"{request.where}: on_denied returned {shown(answer)} (return a response, or None for the default one)")
 
 
 def _denied(request: RouteRequest, problem: Problem, decision: Decision | None = None, answer: Any = None) -> Verdict:
@@ -166,7 +179,7 @@ class Route(Deciding):
         ensure("per_method", "a bool", per_method, isinstance(per_method, bool))
         if share == "":
             raise InvalidArgumentError("shared is empty")
-        super().__init__(replace(shared.hooks, **options), shared.policy, shared.passing)
+        super().__init__(replace(shared.hooks, **options), shared.policy, shared.framework)
         # Whether functions of the application say who is counted, and by how much.
         self._is_asked = any(callable(hook) for hook in (self.hooks.key, self.hooks.user_id, self.hooks.cost, self.hooks.limit))
         count = self.hooks.count if isinstance(self.hooks.count, str) else "outcome"
@@ -289,7 +302,7 @@ async def asynchronous(steps: Generator[Any, Any, _T]) -> _T:
 def shared(
     limiter: Any,
     check_limiter: Callable[[Any], None],
-    passing: tuple[type[BaseException], ...],
+    framework: Framework,
     options: dict[str, Any],
 ) -> Shared:
     """Reads the options of a `RouteLimits`."""
@@ -311,4 +324,4 @@ def shared(
     _ensure_known("RouteLimits", options)
     if not enabled:
         _LOG.warning("limits of routes are off (enabled=False)")
-    return Shared(limiter, check_limiter, policy, Hooks(**options), name, enabled, passing)
+    return Shared(limiter, check_limiter, policy, Hooks(**options), name, enabled, framework)

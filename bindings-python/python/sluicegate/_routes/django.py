@@ -7,13 +7,18 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from asgiref.sync import async_to_sync
-from django.http import HttpResponse  # type: ignore[import-untyped]
+from django.core.exceptions import PermissionDenied  # type: ignore[import-untyped]
+from django.http import Http404, HttpResponse  # type: ignore[import-untyped]
 from django.http.response import HttpResponseBase  # type: ignore[import-untyped]
 
 from .._middleware import Headers
 from .._told import Told, denied, told
-from .deciding import Denial
+from .deciding import Denial, Framework
 from .request import RouteRequest, in_environ
+
+FRAMEWORK = Framework(
+    is_answer=lambda answer: isinstance(answer, HttpResponseBase), passing=(Http404, PermissionDenied)
+)
 
 
 def described(request: Any) -> RouteRequest:

@@ -119,7 +119,7 @@ def whole(where: str, name: str, value: object) -> int:
     if _is_whole(value) and value >= 1:  # type: ignore[operator]
         return value  # type: ignore[return-value]
     wanted = "a whole number from 1 on"
-    raise HookError(f"{where}: {name} returned {_shown(value)} (return {wanted}; `skip` exempts requests)")
+    raise HookError(f"{where}: {name} returned {shown(value)} (return {wanted}; `skip` exempts requests)")
 
 
 def name_of(where: str, hook: str, value: object) -> str | tuple[str, ...]:
@@ -131,9 +131,9 @@ def name_of(where: str, hook: str, value: object) -> str | tuple[str, ...]:
     if isinstance(value, (list, tuple)) and value and all(isinstance(part, str) and part or _is_whole(part) for part in value):
         return tuple(map(str, value))
     wanted = "return a text that is not empty, a number other than 0, or a list of these; `skip` exempts requests"
-    raise HookError(f"{where}: {hook} returned {_shown(value)} ({wanted})")
+    raise HookError(f"{where}: {hook} returned {shown(value)} ({wanted})")
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """What may be told of a value: a key is not."""
     return repr(value) if value is None or value == "" or isinstance(value, (bool, int, float)) else f"a {type(value).__name__}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .._middleware import Policy, ensure
 from .._native import Decision
 from ..errors import InvalidArgumentError, InvalidRuleError, SluicegateError
-from .deciding import Deciding, Verdict, called
+from .deciding import Deciding, Framework, Verdict, called
 from .hooks import Count, Hook, HookError, Hooks, Steps, ask, name_of
 from .keys import Keys, NoAddress, NoHeader
 from .request import RouteRequest
@@ -49,24 +49,29 @@ class Matching(Deciding):
     def __init__(
         self,
         policy: Policy,
+        framework: Framework,
         *,
         skip: Hook | None,
         key: Hook | None,
         cost: int | Hook | None,
+        limit: int | Hook | None,
         rules: list[str] | tuple[str, ...] | Hook | None,
         on_denied: Hook | None,
         on_decision: Hook | None,
         count: Count = "all",
-        passing: tuple[type[BaseException], ...] = (),
     ) -> None:
         stated = 1 if cost is None else cost
-        hooks = Hooks(skip=skip, key=key, cost=stated, on_denied=on_denied, on_decision=on_decision, count=count)
-        super().__init__(hooks, policy, passing)
+        hooks = Hooks(
+            skip=skip, key=key, cost=stated, limit=limit, on_denied=on_denied, on_decision=on_decision, count=count
+        )
+        super().__init__(hooks, policy, framework)
         ensure("rules", "a list of names, or a function", rules, rules is None or callable(rules) or _are_names(rules))
         if isinstance(rules, (list, tuple)) and not rules:
             raise InvalidArgumentError("rules is empty: leave it out for all rules that match (`skip` exempts requests)")
         self._names = rules
         self._has_cost = cost is not None
+        # Where the application chooses nothing, the limiter matches and decides in one call.
+        self._chooses = self._has_cost or limit is not None or rules is not None
         self._listed = ListedRules()
 
     def ensure_known(self, limiter: Any) -> None:
@@ -92,7 +97,7 @@ class Matching(Deciding):
             return Verdict()
         limiter = yield find()
         request = yield describe()
-        if self._names is None and not self._has_cost:
+        if not self._chooses:
             try:
                 decision = yield limiter.reserve_request(**request.line)
             except SluicegateError as error:
@@ -111,6 +116,9 @@ class Matching(Deciding):
             return self._without_header(request, error)
         try:
             decision = (yield called(limiter, rules, checks)) if checks else _unlimited()
+        except InvalidArgumentError as error:
+            # What a client chooses is looked at before: this is what the application states.
+            raise HookError(f"{_WHERE}: {error}") from error
         except SluicegateError as error:
             return self._undecided(request, error)
         return (yield from self._told(decision, request))
@@ -129,6 +137,7 @@ class Matching(Deciding):
     ) -> Steps:
         listed = self._listed.of(limiter)
         cost = (yield from self._number("cost", request)) if self._has_cost else None
+        limit = yield from self._number("limit", request)
         chosen: list[tuple[Rule, Any, str | None]] = [
             (listed.get(match.rule_id, {"rule_id": match.rule_id}), match.key, match.resource)
             for match in matches
@@ -141,7 +150,7 @@ class Matching(Deciding):
                 chosen.append((rule, (yield from keys.of(rule)), None))
         chosen.sort(key=lambda each: each[0].get("priority", 0))
         checks = [
-            {"rule": rule["rule_id"], "key": key, "cost": cost or rule.get("cost", 1), "resource": resource}
+            {"rule": rule["rule_id"], "key": key, "cost": cost or rule.get("cost", 1), "resource": resource, "limit": limit}
             for rule, key, resource in chosen
         ]
         return [rule for rule, *_ in chosen], checks

@@ -1,0 +1,118 @@
+"""A limit above `@app.route` of Flask, which registers the view alone: it must not be silently unlimited."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from flask import Blueprint, Flask
+from flask.views import MethodView
+
+from sluicegate import RateLimiter
+from sluicegate.flask import RouteLimits
+
+
+@pytest.fixture
+def limits() -> Iterator[RouteLimits]:
+    with RateLimiter("memory://", rules=[]) as limiter:
+        yield RouteLimits(limiter)
+
+
+def statuses(app: Flask, path: str, times: int) -> list[int]:
+    client = app.test_client()
+    return [client.get(path).status_code for _ in range(times)]
+
+
+def plain(view: Callable[..., Any]) -> Callable[..., Any]:
+    """As decorators of applications are."""
+
+    @functools.wraps(view)
+    def inner(*arguments: Any) -> Any:
+        return view(*arguments)
+
+    return inner
+
+
+def served(app: Any) -> None:
+    @app.get("/served")
+    def view() -> str:
+        return "unlimited by intention"
+
+
+def test_a_limit_above_the_route_is_refused(limits: RouteLimits, caplog: pytest.LogCaptureFixture) -> None:
+    app = Flask("shop")
+    served(app)
+
+    @limits("1/minute")
+    @plain
+    @app.get("/orders/<int:order>")
+    def orders(order: int) -> str:
+        return "an order"
+
+    with caplog.at_level(logging.ERROR, "sluicegate"):
+        assert statuses(app, "/orders/7", 2) == [500, 500]
+    said = "route /orders/<int:order>: its limit is not in force (write its decorator below @app.route)"
+    assert [record.message for record in caplog.records if record.name == "sluicegate"] == [said, said]
+    assert statuses(app, "/served", 2) == [200, 200]
+
+
+def test_one_of_a_blueprint(limits: RouteLimits) -> None:
+    app, blueprint = Flask("shop"), Blueprint("items", "items")
+    blueprint.get("/misplaced")(lambda: "unlimited")
+
+    def define() -> None:
+        # What it is bound to is gone when the application begins.
+        @limits("1/minute")
+        @blueprint.get("/items")
+        def items() -> str:
+            return "items"
+
+    define()
+    app.register_blueprint(blueprint, url_prefix="/v1")
+    assert statuses(app, "/v1/items", 1) == [500]
+
+
+def test_limits_in_their_place_are_in_force(limits: RouteLimits) -> None:
+    app = Flask("shop")
+
+    @app.get("/below")
+    @plain
+    @limits("1/minute")
+    @limits("5/minute")
+    @plain
+    def below() -> str:
+        return "limited"
+
+    @limits("9/minute", shared="called")
+    def called() -> str:
+        return "a function that a view calls"
+
+    class Items(MethodView):
+        @limits("1/minute")
+        def get(self) -> str:
+            return called()
+
+    class Others(MethodView):
+        decorators = [limits("1/minute")]
+
+        def get(self) -> str:
+            return "limited"
+
+    app.add_url_rule("/items", view_func=Items.as_view("items"))
+    app.add_url_rule("/others", view_func=Others.as_view("others"))
+    for path in ("/below", "/items", "/others"):
+        assert statuses(app, path, 2) == [200, 429], path
+
+
+def test_a_view_may_be_served_with_its_limit_and_without(limits: RouteLimits) -> None:
+    app = Flask("shop")
+
+    def view() -> str:
+        return "an answer"
+
+    app.add_url_rule("/internal", "internal", view)
+    app.add_url_rule("/public", "public", limits("1/minute")(view))
+    assert [statuses(app, path, 2) for path in ("/internal", "/public")] == [[200, 200], [200, 429]]
