@@ -40,13 +40,14 @@ impl Cells {
         &'a self,
         plan: &'a Plan<'a>,
         op: Op,
-        now: Micros,
+        now: impl FnOnce() -> Micros,
         is_tracking: bool,
     ) -> Option<Watch<'a>> {
         let is_known = |item: &Item<'_>| item.rule.remembers_denials;
         if !self.remembers() || op == Op::Peek || !plan.items.iter().any(is_known) {
             return None;
         }
+        let now = now();
         if op != Op::Check {
             self.forget(plan);
         }

@@ -97,7 +97,7 @@ impl<D: Driver> Lender<D> {
         let keep = move |reply| {
             let Ok(reply) = reply else { return };
             if let Some(servers) = self.servers.upgrade() {
-                servers.note_trip(region, sent);
+                servers.note_trip(region, sent.elapsed());
             }
             if let Ok((lent, _)) = self.borrower.lent(reply, None, (want, now)) {
                 self.borrower.note(LoanUse::Granted, lent.granted);

@@ -168,8 +168,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         if op == Op::Refund {
             self.shared.freed(check);
         }
-        let decided = decided?;
-        Ok(answer(&plan, &decided.outcomes, decided.origin, Form::Single))
+        decided.map(|decided| answer(&plan, &decided.outcomes, decided.origin, Form::Single))
     }
 
     /// As in memory.
@@ -207,47 +206,48 @@ impl<D: Driver> ServerCalls<'_, D> {
     ) -> Result<Decided> {
         let watch = self.shared.watch(plan, op, self.server.is_tracking());
         let deadline = self.server.deadline(plan.timeout);
-        let (cut_off, mut decided) = if let Some(borrowing) = self.borrowing(plan, op) {
-            D::apart(self.borrow(borrowing, deadline)).await
+        let (mut cut_off, mut decided);
+        if let Some(borrowing) = self.borrowing(plan, op) {
+            (cut_off, decided) = D::apart(self.borrow(borrowing, deadline)).await;
         } else if let Some(borrowing) = self.borrowing_together(plan, op) {
-            D::apart(self.borrow_together(borrowing, deadline)).await
+            (cut_off, decided) = D::apart(self.borrow_together(borrowing, deadline)).await;
         } else if let Some(asked) = self.asked(plan, op) {
-            (Vec::new(), D::apart(self.lease(plan, asked, deadline)).await)
+            (cut_off, decided) = (Vec::new(), D::apart(self.lease(plan, asked, deadline)).await);
         } else {
             let mut sequence = self.shared.sequence(plan, op, id);
             if wants_forecast {
                 sequence.want_forecast();
             }
             sequence.register(watch.as_ref().and_then(Watch::registration));
-            let is_replicated = self.drive(&mut sequence, deadline).await;
-            let cut_off = Vec::from_iter(sequence.cut_off());
-            (cut_off, sequence.finish().map(|decided| decided.replicated(is_replicated)))
-        };
+            let is_replicated = self.drive_since(deadline.began(), &mut sequence, deadline).await;
+            cut_off = Vec::from_iter(sequence.cut_off());
+            decided = sequence.finish(is_replicated);
+        }
         if let Err(error) = &decided
             && !cut_off.is_empty()
             && can_be_by_part(plan, op, error)
             && !deadline.is_over()
         {
-            let by_part = D::apart(self.by_part(plan, op, cut_off, deadline)).await;
+            let by_part = D::apart(self.by_part(plan, op, std::mem::take(&mut cut_off), deadline)).await;
             // Without time for that, what is known of the region in charge counts: it may have carried the call out.
             if by_part.is_ok() || !deadline.is_over() {
                 decided = by_part;
             }
         }
-        match decided {
-            Ok(decided) => {
-                self.shared.fallback.server_decided();
-                if decided.origin.source == Source::Server {
-                    watch.into_iter().for_each(|watch| self.shared.remember(watch, plan, &decided.outcomes));
-                    self.borrow_for_each(plan, op, &decided.outcomes);
-                }
-                Ok(decided)
+        // Looked at where it is: a decision is some hundred bytes, which nearly every call would move.
+        if let Ok(decided) = &decided {
+            self.shared.fallback.server_decided();
+            if decided.origin.source == Source::Server {
+                watch.into_iter().for_each(|watch| self.shared.remember(watch, plan, &decided.outcomes));
+                self.borrow_for_each(plan, op, &decided.outcomes);
             }
-            Err(error) => self.shared.fallback.decide(plan, op, id, error).inspect_err(|error| {
+        }
+        decided.or_else(|error| {
+            self.shared.fallback.decide(plan, op, id, error).inspect_err(|error| {
                 self.shared.counters.failed(error);
                 plan.count_failure();
-            }),
-        }
+            })
+        })
     }
 
     /// Decides by the part that this region has of limits whose region in charge is cut off.
@@ -266,10 +266,10 @@ impl<D: Driver> ServerCalls<'_, D> {
             let parts = plan.by_part(part, is_cut_off);
             let mut sequence = self.shared.sequence(&parts, op, HoldId::default());
             let is_replicated = self.drive(&mut sequence, deadline).await;
-            match (sequence.cut_off(), sequence.finish()) {
-                (_, Ok(decided)) => {
-                    let decided = Decided { origin: Source::Share.into(), forecast: None, ..decided };
-                    return Ok(decided.replicated(is_replicated));
+            match (sequence.cut_off(), sequence.finish(is_replicated)) {
+                (_, Ok(mut decided)) => {
+                    (decided.origin.source, decided.forecast) = (Source::Share, None);
+                    return Ok(decided);
                 }
                 // Another one, which was not asked before.
                 (Some(next), Err(error)) if can_be_by_part(plan, op, &error) => cut_off.push(next),

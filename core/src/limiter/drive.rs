@@ -17,9 +17,19 @@ impl<D: Driver> ServerCalls<'_, D> {
     /// Holds a conversation with the server. All requests of a call share its time. What does no harm when it is carried
     /// out twice is sent again for as long as there is no answer. Answers whether replicas have the effects of all of it.
     pub(super) async fn drive(self, conversation: &mut impl ScriptSequence, deadline: CallDeadline) -> bool {
+        self.drive_since(Instant::now(), conversation, deadline).await
+    }
+
+    /// The same, of a conversation that began now, as the caller knows: the clock takes as long as counting does.
+    pub(super) async fn drive_since(
+        self,
+        mut sent: Instant,
+        conversation: &mut impl ScriptSequence,
+        deadline: CallDeadline,
+    ) -> bool {
         let mut is_replicated = None;
         while let Some(call) = conversation.next() {
-            let (sent, server) = (Instant::now(), self.servers.at(conversation.region()));
+            let server = self.servers.at(conversation.region());
             let reply = if let Some(error) = out_of_time(conversation, deadline) {
                 server.send_detached(call);
                 Err(error)
@@ -28,10 +38,13 @@ impl<D: Driver> ServerCalls<'_, D> {
             } else {
                 server.call(call, deadline).await
             };
+            let now = Instant::now();
             if reply.is_ok() {
-                self.shared.counters.answered(sent.elapsed());
-                self.servers.note_trip(conversation.region(), sent);
+                let took = now.saturating_duration_since(sent);
+                self.shared.counters.answered(took);
+                self.servers.note_trip(conversation.region(), took);
             }
+            sent = now;
             conversation.feed(reply.map(|reply| {
                 let (reply, is_on_replicas) = split_replicated(reply);
                 is_replicated = Some(is_replicated != Some(false) && is_on_replicas);
@@ -52,8 +65,9 @@ impl<D: Driver> ServerCalls<'_, D> {
             async move {
                 let reply = reply.await;
                 if reply.is_ok() {
-                    self.shared.counters.answered(sent.elapsed());
-                    self.servers.note_trip(Some(region), sent);
+                    let took = sent.elapsed();
+                    self.shared.counters.answered(took);
+                    self.servers.note_trip(Some(region), took);
                 }
                 reply.map(split_replicated)
             }

@@ -80,7 +80,7 @@ impl Shared {
     /// Watches a call that may change what is remembered, while the server carries it out.
     /// `is_tracking`: the server may be asked to watch keys.
     pub(super) fn watch<'a>(&'a self, plan: &'a Plan<'a>, op: Op, is_tracking: bool) -> Option<Watch<'a>> {
-        self.cells.watch(plan, op, self.own_time(), is_tracking)
+        self.cells.watch(plan, op, || self.own_time(), is_tracking)
     }
 
     /// Remembers what the server has denied. What another region says of a key is not remembered: this one may be lent units of it.

@@ -1,7 +1,7 @@
 //! The servers of a limiter: the near one, and one for each other region.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::Duration;
 
 use super::driver::Driver;
 use crate::algorithm::Micros;
@@ -49,9 +49,9 @@ impl<D> Servers<D> {
 
     /// Takes note of how long it took since something was sent. (Of two at once, one may not count.)
     #[inline(always)]
-    pub(super) fn note_trip(&self, region: Option<usize>, sent: Instant) {
+    pub(super) fn note_trip(&self, region: Option<usize>, took: Duration) {
         let Some(far) = self.far(region) else { return };
-        let took = (sent.elapsed().as_micros() as u64).max(1);
+        let took = (took.as_micros() as u64).max(1);
         let before = far.trip.load(Ordering::Relaxed);
         let mean = if before == 0 { took } else { (before * (WEIGHT - 1) + took) / WEIGHT };
         far.trip.store(mean.max(1), Ordering::Relaxed);

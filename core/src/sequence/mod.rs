@@ -231,22 +231,22 @@ impl<'a> DecisionSequence<'a> {
     }
 
     /// What was decided, once there is nothing left to send.
-    pub(crate) fn finish(self) -> Result<Decided> {
-        if let Some(error) = self.failure {
+    pub(crate) fn finish(&mut self, is_replicated: bool) -> Result<Decided> {
+        if let Some(error) = self.failure.take() {
             return Err(error);
         }
         let mut outcomes = SmallList::with_capacity(self.outcomes.len());
-        for outcome in self.outcomes {
+        for outcome in self.outcomes.drain(..) {
             outcomes.push(outcome.ok_or_else(unanswered)?);
         }
-        let states = self.states.and_then(|states| states.into_iter().collect::<Option<Vec<_>>>());
+        let states = self.states.take().and_then(|states| states.into_iter().collect::<Option<Vec<_>>>());
         let forecast = states.and_then(|states| Forecast::new(self.plan, states));
         Ok(Decided {
             outcomes,
             forecast,
             token: self.token,
             is_beside: self.found_held,
-            origin: Source::Server.into(),
+            origin: Origin { source: Source::Server, is_replicated },
         })
     }
 

@@ -108,7 +108,7 @@ impl<'a> World<'a> {
     fn send(&mut self, op: Op, plan: &'a Plan<'a>, others_charge: bool) {
         let found = if op == Op::Check { self.found(plan) } else { None };
         let Some(parts) = found else {
-            let watch = self.cells.watch(plan, op, self.now, false);
+            let watch = self.cells.watch(plan, op, || self.now, false);
             self.calls.push_back(Call { op, plan, watch, outcomes: None });
             return;
         };
@@ -226,7 +226,7 @@ fn the_oldest_goes_and_entries_are_small() {
         let check = Check::new("r", key).with(CheckOptions::new().cost(6));
         let plan = Plan::new(&catalog, &[check], Op::Check).unwrap();
         let engine = Engine::new(1);
-        let watch = cells.watch(&plan, Op::Check, 0, false).unwrap();
+        let watch = cells.watch(&plan, Op::Check, || 0, false).unwrap();
         let outcomes = engine.run(&plan, Op::Check, || 0);
         watch.decided(&outcomes, Instant::now());
     };

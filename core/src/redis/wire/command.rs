@@ -29,6 +29,11 @@ impl CallDeadline {
         Self { by: Instant::now() + timeout, timeout }
     }
 
+    /// When the call began.
+    pub(crate) fn began(&self) -> Instant {
+        self.by.checked_sub(self.timeout).unwrap_or(self.by)
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         Instant::now() >= self.by
     }

@@ -30,9 +30,9 @@ impl<'a> DecisionSequence<'a> {
     }
 
     /// The decision, once there is nothing left to send.
-    pub(crate) fn decision(self, form: Form) -> Result<Decision> {
+    pub(crate) fn decision(mut self, form: Form) -> Result<Decision> {
         let plan = self.plan;
-        Ok(answer(plan, &self.finish()?.outcomes, Source::Server.into(), form))
+        Ok(answer(plan, &self.finish(false)?.outcomes, Source::Server.into(), form))
     }
 }
 
