@@ -1,0 +1,116 @@
+"""Compares a check of two builds of this package, so closely that a machine that others use slows both alike.
+
+Both are imported into this process, and one thread makes a few calls of the one and of the other in turn: where the system puts
+a process, and how fast the machine is just then, is the same for both. A ratio is that of two neighbouring blocks; what is printed
+is the median of all, the interval in which it is with 95 % (by the order statistics), and the middle half of all ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import date
+from importlib import import_module
+from math import sqrt
+from pathlib import Path
+from statistics import median, quantiles
+from time import perf_counter
+from typing import Any
+
+CALLS = 20
+# Of each block, not counted: what the other build left in the caches of the processor.
+FIRST = 2
+WARM_UP = 50
+RULES = [{"rule_id": "gcra", "rate": "1000000000/h"}]
+Block = Callable[[], float]
+
+
+def imported(folder: Path) -> Any:
+    """The build in a folder, under no name that keeps the other from being imported."""
+    sys.path.insert(0, str(folder))
+    try:
+        package = import_module("sluicegate")
+        import_module("sluicegate._asynchronous")
+    finally:
+        sys.path.pop(0)
+        for name in [name for name in sys.modules if name.split(".")[0] == "sluicegate"]:
+            del sys.modules[name]
+    assert Path(package.__file__).parents[1] == folder.resolve(), package.__file__
+    return package
+
+
+def blocking(package: Any, url: str) -> Block:
+    check = package.RateLimiter(url, rules=RULES).check
+
+    def block() -> float:
+        taken = []
+        for _ in range(FIRST + CALLS):
+            began = perf_counter()
+            check("gcra", "user:1")
+            taken.append(perf_counter() - began)
+        return median(taken[FIRST:]) * 1e6
+
+    return block
+
+
+def on_a_loop(package: Any, url: str, loop: asyncio.AbstractEventLoop) -> Block:
+    check = loop.run_until_complete(connected(package, url)).check
+
+    async def calls() -> float:
+        taken = []
+        for _ in range(FIRST + CALLS):
+            began = perf_counter()
+            await check("gcra", "user:1")
+            taken.append(perf_counter() - began)
+        return median(taken[FIRST:]) * 1e6
+
+    return lambda: loop.run_until_complete(calls())
+
+
+async def connected(package: Any, url: str) -> Any:
+    return await package.AsyncRateLimiter.connect(url, rules=RULES)
+
+
+def compare(name: str, before: Block, after: Block, pairs: int) -> None:
+    for _ in range(WARM_UP):
+        before(), after()
+    old, new = [], []
+    for number in range(pairs):
+        # Which goes first changes, so that neither always follows the other.
+        for block, figures in ((before, old), (after, new))[:: 1 if number % 2 else -1]:
+            figures.append(block())
+    ratios = sorted(after / before for before, after in zip(old, new, strict=True))
+    low, _, high = quantiles(ratios, n=4)
+    # Of the ranks of a median: a binomial distribution, near enough a normal one.
+    off = round(1.96 * sqrt(pairs) / 2)
+    surely = f"{ratios[pairs // 2 - off]:.3f}..{ratios[pairs // 2 + off]:.3f}"
+    print(f"| {name} | {median(old):.2f} | {median(new):.2f} | {median(ratios):.3f} | {surely} | {low:.2f}..{high:.2f} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=2000, help="blocks of each build")
+    parser.add_argument("before", type=Path, help="a folder in which the older build is installed")
+    parser.add_argument("after", type=Path)
+    options = parser.parse_args()
+    builds = [imported(folder) for folder in (options.before, options.after)]
+    print(f"{date.today()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the run,", end=" ")
+    print(f"{options.pairs} pairs of blocks of {CALLS} calls, one in flight\n")
+    print("| a check, microseconds | before | after | ratio | 95 % of the median | middle half |\n|---|---|---|---|---|---|")
+    servers = [os.environ["SLUICEGATE_TEST_SERVERS"], "start", "redis"]
+    with subprocess.Popen(servers, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        loop = asyncio.new_event_loop()
+        for place in (json.loads(process.stdout.readline())["redis"], "memory://"):
+            kind = place.partition(":")[0]
+            compare(f"blocking, {kind}", *(blocking(build, place) for build in builds), options.pairs)
+            compare(f"asyncio, {kind}", *(on_a_loop(build, place, loop) for build in builds), options.pairs)
+
+
+if __name__ == "__main__":
+    main()
