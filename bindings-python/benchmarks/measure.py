@@ -58,6 +58,18 @@ def in_strides(check: Check, key: Key, seconds: float) -> Slice:
     return watch.stop(checks, [])
 
 
+async def in_awaited_strides(check: AsyncCheck, key: Key, seconds: float) -> Slice:
+    """The same for checks that are awaited, by one task."""
+    checks = 0
+    watch = Watch()
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        for _ in range(STRIDE):
+            await check(key())
+        checks += STRIDE
+    return watch.stop(checks, [])
+
+
 def in_threads(check: Check, key: Key, seconds: float) -> Slice:
     watch = Watch()
     with ThreadPoolExecutor(IN_FLIGHT) as pool:
