@@ -32,6 +32,7 @@ pub fn scripts(kernels: KernelSet, held: bool, key_records: bool) -> Vec<(String
     if lends {
         add("allotment", "spend", allotment::spend());
         add("allotment", "deposit", allotment::deposit());
+        add("allotment", "terms", allotment::TERMS.to_owned());
     }
     let named = |kernels: KernelSet| {
         let names: Vec<_> = kernels.iter().map(|kernel| kernel.name()).collect();

@@ -163,7 +163,8 @@ impl<D: Driver> ServerCalls<'_, D> {
             return Ok(decision);
         }
         let (once, id) = check.split_request_id();
-        let plan = Plan::repeatable(&catalog, &[once], (op, Form::Single), id)?;
+        let mut plan = Plan::repeatable(&catalog, &[once], (op, Form::Single), id)?;
+        self.on_terms_in_charge(&mut plan);
         let decided = self.decide(&plan, op, HoldId::default(), false).await;
         if op == Op::Refund {
             self.shared.freed(check);
@@ -185,7 +186,8 @@ impl<D: Driver> ServerCalls<'_, D> {
         {
             return Ok(Decision { parts: vec![decision.clone()], ..decision });
         }
-        let plan = Plan::repeatable(catalog, checks, (op, Form::WithParts), request_id)?;
+        let mut plan = Plan::repeatable(catalog, checks, (op, Form::WithParts), request_id)?;
+        self.on_terms_in_charge(&mut plan);
         if checks.len() > 1
             && let Some(decision) = self.by_cells(catalog, &plan, op)
         {

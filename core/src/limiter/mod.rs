@@ -34,6 +34,7 @@ mod servers;
 mod shared;
 mod sleeper;
 mod tasks;
+mod terms;
 mod waiting;
 
 pub use asynchronous::AsyncRateLimiter;

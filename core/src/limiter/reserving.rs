@@ -188,7 +188,8 @@ impl<D: Driver> ServerCalls<'_, D> {
         form: Form,
     ) -> Result<AttemptResult<Reservation>> {
         self.server.ensure_open()?;
-        let wanted = Wanted::new(catalog, checks, &self.shared.wire.prefix)?;
+        let mut wanted = Wanted::new(catalog, checks, &self.shared.wire.prefix)?;
+        self.on_terms_in_charge(&mut wanted.plan);
         let guard = ReleaseGuard::new(self, catalog, &wanted.ticket);
         let found = self.decide(&wanted.plan, Op::Reserve, wanted.ticket.id, false).await;
         if found.as_ref().is_ok_and(|found| found.origin.source == Source::Fallback) {
@@ -212,7 +213,8 @@ impl<D: Driver> ServerCalls<'_, D> {
             note_end(&reservation, end);
             return Ok(true);
         }
-        let (plan, names) = ending(&catalog, &ticket, &usage.costs(&ticket)?)?;
+        let (mut plan, names) = ending(&catalog, &ticket, &usage.costs(&ticket)?)?;
+        self.on_terms_in_charge(&mut plan);
         let mut ending = self.shared.ending(&plan, end, names);
         self.drive(&mut ending, self.server.deadline(plan.timeout)).await;
         let ended = ending.finish()?;

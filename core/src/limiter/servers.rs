@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::driver::Driver;
 use crate::algorithm::Micros;
 use crate::error::Result;
+use crate::regions::StatedTerms;
 
 /// How long it takes to a region and back before that was measured, in microseconds.
 const TRIP: u64 = 50_000;
@@ -16,6 +17,8 @@ pub(super) struct Servers<D> {
     pub(super) near: D,
     /// By the places of regions; none at that of the own one.
     far: Vec<Option<Far<D>>>,
+    /// On which terms regions decide.
+    pub(super) stated: StatedTerms,
 }
 
 struct Far<D> {
@@ -28,7 +31,7 @@ impl<D> Servers<D> {
     /// `far` opens those of other regions.
     pub(super) fn new(near: D, far: impl Iterator<Item = Result<Option<D>>>) -> Result<Self> {
         let far = far.map(|opened| Ok(opened?.map(|server| Far { server, trip: AtomicU64::new(0) })));
-        Ok(Self { near, far: far.collect::<Result<_>>()? })
+        Ok(Self { near, far: far.collect::<Result<_>>()?, stated: StatedTerms::default() })
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &D> {

@@ -130,6 +130,15 @@ impl Charge<'_> {
         }
     }
 
+    /// Puts it on the terms of the region in charge; on none that make no sense.
+    pub(crate) fn put_on(&mut self, terms: Terms) {
+        if terms != self.policy.terms()
+            && let Some(policy) = self.policy.on_terms(terms).filter(|policy| policy.most() > 0)
+        {
+            self.policy = Cow::Owned(policy);
+        }
+    }
+
     /// Takes note that the answer is that of an earlier call, on these terms. Whether they are those of a limit.
     pub(crate) fn answered_on(&self, terms: Terms) -> bool {
         if terms == self.policy.terms() {
@@ -157,6 +166,12 @@ impl Charge<'_> {
     /// The name of what this region was lent of it.
     pub(crate) fn name_of_allotment(&self, prefix: &str) -> String {
         self.named(prefix, &format!("lent-{}", self.limit.suffix))
+    }
+
+    /// The name of what a region states of the limit: its terms.
+    pub(crate) fn name_of_terms(&self, prefix: &str) -> String {
+        let rule = &self.rule.rule.id;
+        key::name(prefix, rule, &key::canonical(rule), None, &format!("terms-{}", self.limit.suffix))
     }
 
     fn named(&self, prefix: &str, suffix: &str) -> String {

@@ -8,7 +8,9 @@ pub(crate) mod lending;
 mod map;
 mod once;
 mod owner;
+mod stated;
 
 pub(crate) use deposit::Deposit;
 pub(crate) use map::RegionMap;
 pub(crate) use once::OnceRegion;
+pub(crate) use stated::StatedTerms;

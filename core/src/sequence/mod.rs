@@ -21,6 +21,7 @@ mod protocol;
 mod recorded;
 mod reset;
 mod stages;
+mod stated;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -45,6 +46,7 @@ pub(crate) use ending::Ending;
 use held::SlotPart;
 pub(crate) use key_records::{change, changed};
 pub(crate) use reset::{Reset, lent_names, reset};
+pub(crate) use stated::{look_terms_up, state_terms, stated_terms};
 pub(crate) use step::CallSettings;
 use step::{Clocks, Step};
 

@@ -10,6 +10,8 @@ const SPEND: &str = include_str!("spend.lua");
 const DEPOSIT: &str = include_str!("deposit.lua");
 const SAVE: &str = include_str!("save.lua");
 const LEND: &str = include_str!("lend.lua");
+/// The script that keeps, and answers, on which terms a region decides.
+pub const TERMS: &str = include_str!("terms.lua");
 pub(crate) const ONE_OF_SEVERAL: &str = include_str!("one_of_several.lua");
 const LOAD_ONE: &str = include_str!("load_one.lua");
 /// Allotments have this place among the kernels of a call.

@@ -58,6 +58,15 @@ impl World {
         keys.find(is_owned).unwrap()
     }
 
+    /// The limit of a rule that counts in windows, as a region has stated it.
+    fn stated(&self, place: usize, rule: &str) -> u64 {
+        let is_it = |name: &String| name.starts_with(&format!("sluicegate:{rule}:{{{rule}}}:terms-"));
+        let name = self.names(place).into_iter().find(is_it).unwrap_or_default();
+        let terms: Vec<u8> =
+            redis::cmd("GET").arg(name).query(&mut self.0.server(place).client().unwrap()).unwrap();
+        terms.first_chunk().map_or(0, |&limit| f64::from_le_bytes(limit) as u64)
+    }
+
     fn assert_all_expire(&self) {
         for place in 0..Regions::NAMES.len() {
             let mut client = self.0.server(place).client().unwrap();
@@ -119,6 +128,23 @@ fn a_steady_key_is_decided_near() {
     }
     assert!(world.names(0).iter().any(|name| name.contains(":lent-")));
     world.assert_all_expire();
+}
+
+#[test]
+fn an_allotment_is_of_the_limit_of_the_region_in_charge() {
+    let world = World::start();
+    let key = world.key_of("window", 1);
+    let lower = RULES.replacen("\"limit\": 400", "\"limit\": 150", 1);
+    let there = world.builder(1).rules(Rules::from_json(&lower).unwrap()).build().unwrap();
+    // The last to say so before the other region looks.
+    let is_stated = |_| there.peek("window", &key).unwrap().limit == world.stated(1, "window");
+    assert!((0..10_000).any(is_stated));
+    let here = world.limiter(0);
+    assert!((0..200).any(|_| here.peek("window", &key).unwrap().limit == 150));
+    let counts = ask(&here, "window", &key, 400, Duration::from_secs(1));
+    assert!(counts.of(Source::Allotment) > 0, "{}", counts.by());
+    let rest = (0..200).filter(|_| there.check("window", &key).unwrap().allowed).count();
+    assert!(counts.admitted() + rest <= 150, "{} and {rest}: {}", counts.admitted(), counts.by());
 }
 
 #[test]

@@ -280,26 +280,6 @@ fn a_region_that_is_cut_off_decides_several_items_by_its_part() {
 }
 
 #[test]
-fn each_region_decides_by_its_own_limit_over_one_count() {
-    let world = World::start();
-    let (_, away) = keys(&world, "all", 0);
-    let lower = Rules::from_json(&RULES.replacen("\"limit\": 10", "\"limit\": 4", 1)).unwrap();
-    let (here, there) = (world.builder("ap").rules(lower).build().unwrap(), world.limiter("eu"));
-    assert_eq!(admitted(&here, "all", &away, 6), 4);
-    assert_eq!(admitted(&there, "all", &away, 8), 6, "ten in all");
-    assert_eq!(here.peek("all", &away).unwrap().remaining, 0);
-    // The largest burst in all.
-    let (_, away) = keys(&world, "bucket", 0);
-    let faster =
-        Rules::from_json(&RULES.replacen("\"20/day\", \"burst\": 10", "\"40/day\", \"burst\": 4", 1))
-            .unwrap();
-    let here = world.builder("ap").rules(faster).build().unwrap();
-    assert_eq!(admitted(&here, "bucket", &away, 6), 4);
-    assert_eq!(admitted(&there, "bucket", &away, 8), 6, "ten in all");
-    assert_eq!(admitted(&here, "bucket", &away, 2), 0);
-}
-
-#[test]
 fn where_the_near_server_is_away_too_the_fallback_decides() {
     let world = World::start();
     let (_, away) = keys(&world, "all", 0);

@@ -1,4 +1,4 @@
-//! Whether regions have the same rules: each decides by its own, so a limit over all of them has to be one.
+//! Whether regions have the same rules: of a limit over all of them that differs, that of the region in charge applies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -14,7 +14,7 @@ use crate::rules::flat;
 use crate::show::json_line;
 use crate::source::load;
 
-const TO_DO: &str = "give all regions the same: each decides by its own";
+const TO_DO: &str = "give all regions the same: that of the region in charge of a key applies";
 /// A field that decides nothing.
 const COMMENT: &str = "description";
 

@@ -1,0 +1,94 @@
+//! On which terms regions decide: where they differ, those of the region in charge of a key apply.
+
+use hashbrown::HashMap;
+
+use crate::algorithm::{Micros, Terms};
+use crate::catalog::LimitNumber;
+use crate::sync::lock::Mutex;
+
+/// What is stated is stated again, and looked up again, after this time: a server may have lost it, another process may
+/// have stated something else.
+const EVERY: Micros = 10_000_000;
+
+/// What this process has stated of its own region at [`None`], and what it has heard of others, by their places.
+#[derive(Debug, Default)]
+pub(crate) struct StatedTerms(Mutex<HashMap<(Option<usize>, LimitNumber), Stated>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Stated {
+    terms: Option<Terms>,
+    /// When it is to be stated, or looked up, again.
+    due: Micros,
+}
+
+impl StatedTerms {
+    /// Whether to state these terms of the own region now.
+    #[inline]
+    pub(crate) fn states(&self, limit: LimitNumber, terms: Terms, now: Micros) -> bool {
+        let mut known = self.0.lock();
+        let before = known.get(&(None, limit));
+        if before.is_some_and(|before| before.terms == Some(terms) && !before.is_due(now)) {
+            return false;
+        }
+        known.insert((None, limit), Stated { terms: Some(terms), due: now + EVERY });
+        true
+    }
+
+    /// The terms of another region, as far as they are known, and whether to look them up now.
+    #[inline]
+    pub(crate) fn of(&self, region: usize, limit: LimitNumber, now: Micros) -> (Option<Terms>, bool) {
+        let mut known = self.0.lock();
+        let known = known.entry((Some(region), limit)).or_insert(Stated { terms: None, due: now });
+        let is_due = known.is_due(now);
+        if is_due {
+            known.due = now + EVERY;
+        }
+        (known.terms, is_due)
+    }
+
+    /// Takes note of what another region has stated, if anything.
+    pub(crate) fn heard(&self, region: usize, limit: LimitNumber, terms: Option<Terms>) {
+        if let Some(known) = self.0.lock().get_mut(&(Some(region), limit)) {
+            known.terms = terms;
+        }
+    }
+}
+
+impl Stated {
+    /// After a step of the clock back, too.
+    fn is_due(&self, now: Micros) -> bool {
+        now >= self.due || self.due > now + EVERY
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OURS: Terms = [10.0, 0.0, 0.0];
+    const THEIRS: Terms = [4.0, 0.0, 0.0];
+
+    #[test]
+    fn terms_are_stated_when_they_change_and_now_and_then() {
+        let stated = StatedTerms::default();
+        let states: Vec<_> =
+            [(OURS, 0), (OURS, 1), (THEIRS, 2), (OURS, 3), (OURS, EVERY + 2), (OURS, EVERY + 3), (OURS, 3)]
+                .map(|(terms, now)| stated.states(1, terms, now))
+                .into();
+        assert_eq!(states, [true, false, true, true, false, true, true]);
+        assert!(stated.states(2, OURS, 3), "another limit");
+    }
+
+    #[test]
+    fn terms_of_others_are_looked_up_now_and_then() {
+        let stated = StatedTerms::default();
+        assert_eq!(stated.of(0, 1, 0), (None, true));
+        assert_eq!(stated.of(0, 1, 1), (None, false), "asked already");
+        stated.heard(0, 1, Some(THEIRS));
+        assert_eq!(stated.of(0, 1, 1), (Some(THEIRS), false));
+        assert_eq!(stated.of(1, 1, 1), (None, true), "another region");
+        assert_eq!(stated.of(0, 1, EVERY), (Some(THEIRS), true), "they hold until they are heard anew");
+        stated.heard(0, 1, None);
+        assert_eq!(stated.of(0, 1, EVERY), (None, false));
+    }
+}
