@@ -11,6 +11,7 @@ import sys
 from itertools import islice
 from pathlib import Path
 
+import allotments
 import random_histories
 from player import vector
 from scenarios import FILES
@@ -25,6 +26,7 @@ def main(arguments: list[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     files = {f"{name}.json": make_file(name) for name in FILES}
+    files |= {f"{name}.json": content for name, content in allotments.files().items()}
     complaints = complaints_about(files)
     if arguments == ["--check"]:
         complaints += differences(files)
@@ -44,8 +46,10 @@ def make_file(name: str) -> dict:
 
 def complaints_about(files: dict[str, dict]) -> list[str]:
     """Faults of form: against the schema, and ids that are not unique or not named after their file."""
-    schema = json.loads(SCHEMA.read_text())
-    found = [f"{name}: {fault}" for name, content in files.items() for fault in faults(content, schema, schema)]
+    found = []
+    for name, content in files.items():
+        schema = json.loads(schema_of(name).read_text())
+        found += [f"{name}: {fault}" for fault in faults(content, schema, schema)]
     seen: set[str] = set()
     for name, content in files.items():
         for each in content["vectors"]:
@@ -56,13 +60,19 @@ def complaints_about(files: dict[str, dict]) -> list[str]:
     return found
 
 
+def schema_of(name: str) -> Path:
+    """A folder may have a form of its own."""
+    own = (VECTORS / name).parent / SCHEMA.name
+    return own if own.exists() else SCHEMA
+
+
 def differences(files: dict[str, dict]) -> list[str]:
     """The first lines of the difference between what is on disk and what should be."""
     on_disk = {
         str(path.relative_to(VECTORS)): path.read_text()
         for folder in {VECTORS / Path(name).parent for name in files}
         for path in folder.glob("*.json")
-        if path != SCHEMA
+        if path.name != SCHEMA.name
     }
     found = [f"{name}: nothing makes this file" for name in on_disk.keys() - files.keys()]
     for name, content in files.items():

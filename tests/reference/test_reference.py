@@ -5,6 +5,7 @@ import os
 import unittest
 from fractions import Fraction
 
+import allotments
 from limiter import Item, Limiter
 from limiter.search import first_wait
 from make_vectors import VECTORS, main
@@ -138,6 +139,10 @@ class Files(unittest.TestCase):
             on_disk = json.loads((VECTORS / f"{name}.json").read_text())
             self.assertEqual(on_disk["description"], description)
             self.assertEqual(on_disk["vectors"][: len(scenarios)], [vector(scenario) for scenario in scenarios], name)
+
+    def test_so_are_those_of_allotments(self):
+        for name, content in allotments.files().items():
+            self.assertEqual(json.loads((VECTORS / f"{name}.json").read_text()), content, name)
 
 
 class Strictness(unittest.TestCase):

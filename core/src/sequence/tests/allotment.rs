@@ -27,7 +27,7 @@ fn catalog(rule: &str) -> Catalog {
     Catalog::new(Rules::from_json(&rules).unwrap(), SecretNames::default(), Share::default())
 }
 
-fn numbers(reply: &Value) -> Vec<f64> {
+pub(super) fn numbers(reply: &Value) -> Vec<f64> {
     let Value::BulkString(bytes) = reply else { panic!("{reply:?}") };
     bytes.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect()
 }
@@ -50,7 +50,7 @@ fn verdict(spent: &Spent) -> f64 {
 }
 
 /// The reply that says the same.
-fn as_numbers(spent: &Spent, at: f64) -> Vec<f64> {
+pub(super) fn as_numbers(spent: &Spent, at: f64) -> Vec<f64> {
     let mut numbers = vec![verdict(spent), at, spent.left, spent.wait, spent.fresh, spent.want];
     numbers.extend(spent.ended.iter().flat_map(|&(units, granted_at)| [units, granted_at]));
     numbers
@@ -171,7 +171,7 @@ fn allotments_and_near_limits_are_decided_together_as_the_pure_function_says() {
 }
 
 /// The call of the script that decides a near limit and allotments.
-fn together(
+pub(super) fn together(
     near: &Charge<'_>,
     borrowers: &[Borrower],
     asked: &[(Asked, LoanTerms)],

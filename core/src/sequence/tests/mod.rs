@@ -1,6 +1,7 @@
 //! Conversations whose other side fails; what is taken back, in modules of their own.
 
 mod allotment;
+mod allotment_vectors;
 mod calendar;
 mod callers;
 mod compensations;
