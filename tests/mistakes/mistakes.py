@@ -22,9 +22,9 @@ def among_threads(name: str, right: str, wrong: str) -> Mistake:
     return Mistake(name, "redis/drivers/threads/readers.rs", right, wrong, INTERLEAVINGS)
 
 
-def in_lending(name: str, file: str, right: str, wrong: str) -> Mistake:
-    """A mistake in what regions lend, spend and give back."""
-    return Mistake(name, file, right, wrong, "sequence::tests::lending")
+def in_lending(name: str, file: str, right: str, wrong: str, test: str = "") -> Mistake:
+    """A mistake in what regions lend, spend and give back, found by one test of the simulation or by any."""
+    return Mistake(name, file, right, wrong, "sequence::tests::lending" + test)
 
 
 def in_leases(name: str, right: str, wrong: str) -> Mistake:
@@ -356,6 +356,26 @@ MISTAKES = [
         "sequence/borrower.rs",
         "until(wait.min(self.age))",
         "until(wait)",
+    ),
+    in_lending(
+        "a region that is cut off decides by the whole limit",
+        "catalog/rule.rs",
+        "let shared = self.shared(limit, amount, part);",
+        "let shared = self.shared(limit, amount, part.max(1.0));",
+    ),
+    in_lending(
+        "what is given back counts as granted when it ends",
+        "regions/allotment.rs",
+        "ended.map(|loan| (loan.units, loan.granted_at)).collect();",
+        "ended.map(|loan| (loan.units, now)).collect();",
+        "::two_maps_at_once_add_one_full_bound",
+    ),
+    in_lending(
+        "a request that nobody answers keeps a region from asking again",
+        "regions/allotment.rs",
+        "            self.asked_at = now;\n",
+        "            self.asked_at = now + 1e9;\n",
+        "::a_region_borrows_again_after_its_processes_were_restarted",
     ),
     in_leases(
         "borrowed units are spent after their end",

@@ -5,7 +5,9 @@
 
 mod check;
 mod demand;
+mod event;
 mod plan;
+mod story;
 mod world;
 
 use std::env;
@@ -13,6 +15,7 @@ use std::env;
 use check::check;
 use demand::Demand;
 use plan::Plan;
+use story::Told;
 use world::World;
 
 const HISTORIES: u64 = 100;
@@ -27,16 +30,51 @@ fn no_history_of_regions_exceeds_its_bound() {
     let histories =
         setting("SLUICEGATE_SIMULATION_HISTORIES").map_or(HISTORIES, |histories| histories.min(1_000));
     let seeds = only.map_or(0..histories, |seed| seed..seed + 1);
-    let mut near = 0;
+    let (mut near, mut by_part) = (0, 0);
     for seed in seeds {
         let plan = Plan::random(seed);
         let story = World::new(&plan, seed).play();
-        near += story.near();
+        near += story.count(Told::Near(true));
+        by_part += story.count(Told::Part(true));
         if let Err((name, what)) = check(&plan, &story) {
             panic!("seed {seed}: {name}: {what}\n{plan:?}");
         }
     }
     assert!(near > 0, "nothing was ever spent near");
+    assert!(by_part > 0 || only.is_some(), "no region was ever cut off");
+}
+
+/// A key that two regions are in charge of admits two bounds at most, and at times more than one.
+#[test]
+fn two_maps_at_once_add_one_full_bound() {
+    let mut exceed_one = 0;
+    for seed in 0..HISTORIES / 2 {
+        let plan = Plan::random(seed);
+        let plan = Plan { second_map: Some(0.0..plan.lasts), losses: Vec::new(), ..plan };
+        let story = World::new(&plan, seed).play();
+        if let Err((name, what)) = check(&plan, &story) {
+            panic!("seed {seed}: {name}: {what}\n{plan:?}");
+        }
+        exceed_one += usize::from(check(&Plan { second_map: None, ..plan }, &story).is_err());
+    }
+    assert!(exceed_one > 0, "two maps added nothing");
+}
+
+/// An answer that is on its way to a process that ends is lost, and what it has lent: the next process asks again.
+#[test]
+fn a_region_borrows_again_after_its_processes_were_restarted() {
+    let demand = [Demand::None, Demand::Steady(1_000.0)];
+    for trip in [40_000.0, 150_000.0] {
+        let calm = Plan::calm(120_000.0, 60e6, trip, &demand, 10e6);
+        let restarts = (2..9).map(|second| (1, f64::from(second) * 1e6 + trip / 2.0)).collect();
+        let plan = Plan { restarts, ..calm };
+        let story = World::new(&plan, 1).play();
+        let far = story.far_after(1e6);
+        if let Err((name, what)) = check(&plan, &story) {
+            panic!("seed {trip}: {name}: {what}");
+        }
+        assert!(far < 0.1, "seed {trip}: stuck: {far} of the calls are decided by the region in charge");
+    }
 }
 
 /// The share of what one server would admit, and of the calls elsewhere that the region in charge decided after the first

@@ -29,6 +29,10 @@ pub(super) struct Plan {
     pub(super) losses: Vec<(usize, f64)>,
     /// When the clock of a region steps back, and by how much.
     pub(super) steps_back: Vec<(usize, f64, f64)>,
+    /// When the processes of a region end, and others begin: what is on its way to them nobody receives.
+    pub(super) restarts: Vec<(usize, f64)>,
+    /// When half of the processes have a map by which the second region is in charge.
+    pub(super) second_map: Option<Range<f64>>,
 }
 
 impl Plan {
@@ -49,6 +53,8 @@ impl Plan {
             cuts: Vec::new(),
             losses: Vec::new(),
             steps_back: Vec::new(),
+            restarts: Vec::new(),
+            second_map: None,
         }
     }
 
@@ -94,6 +100,14 @@ impl Plan {
         if below(4) == 0.0 {
             steps_back.push((far(below(4)), below(lasts as u64), below(2_000_000)));
         }
+        let mut restarts = Vec::new();
+        for _ in 0..below(8).min(3.0) as u64 {
+            restarts.push((far(below(4)), below(lasts as u64)));
+        }
+        let second_map = (below(4) == 0.0).then(|| {
+            let from = below(lasts as u64);
+            from..from + below(lasts as u64)
+        });
         Self {
             limit,
             window,
@@ -109,6 +123,8 @@ impl Plan {
             cuts,
             losses,
             steps_back,
+            restarts,
+            second_map,
         }
     }
 
@@ -119,6 +135,21 @@ impl Plan {
 
     pub(super) fn is_cut(&self, region: usize, at: f64, way: usize) -> bool {
         self.cuts.iter().any(|(cut, when, ways)| *cut == region && when.contains(&at) && ways[way])
+    }
+
+    /// Whether the processes of a region have ended between these times.
+    pub(super) fn is_restarted(&self, region: usize, from: f64, at: f64) -> bool {
+        self.restarts.iter().any(|(place, when)| *place == region && (from..=at).contains(when))
+    }
+
+    /// What each region may use of the limit while it is cut off.
+    pub(super) fn part(&self) -> f64 {
+        1.0 / self.trips.len() as f64
+    }
+
+    /// How many maps of the regions are in use, at times.
+    pub(super) fn maps(&self) -> usize {
+        1 + usize::from(self.second_map.is_some())
     }
 
     /// The time of a region's servers.
