@@ -7,11 +7,9 @@ mod held;
 mod key_records;
 mod list;
 mod loaded_states;
-mod raw_decision;
 mod repeat;
 mod repeatable;
 mod shares;
-mod target;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,7 +20,6 @@ use smallvec::{SmallVec, smallvec};
 use smol_str::SmolStr;
 
 use crate::catalog::{Catalog, LimitNumber, ReadyRule};
-use crate::decision::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::Check;
 use crate::reservation::{Ticket, TicketItem};
@@ -32,9 +29,10 @@ pub(crate) use crate::algorithm::Outcome;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use crate::algorithm::{KeyRecordChange, Op, Span};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
-pub use answer::Form;
+pub use answer::{Form, RawDecision};
 pub(crate) use answer::{answer, answer_of};
-pub(crate) use charge::{Charge, Holder, RecordedKey, Stranded};
+use charge::Target;
+pub(crate) use charge::{Charge, Holder, RecordedKey, Stranded, ruled};
 pub(crate) use forecast::Forecast;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use held::End;
@@ -42,11 +40,7 @@ pub(crate) use held::SingleLimit;
 use list::List;
 pub(crate) use list::{SmallList, gather};
 pub(crate) use loaded_states::LoadedStates;
-#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
-pub use raw_decision::RawDecision;
 pub(crate) use repeat::{Fingerprint, RequestRecord};
-use target::Target;
-pub(crate) use target::ruled;
 
 /// The group of the limits that are enforced. Every other group is a rule in shadow.
 pub(crate) const ENFORCED: usize = 0;
@@ -349,22 +343,6 @@ impl<'a> Plan<'a> {
         let own = self.charges.iter().find(|charge| charge.holder == Some(holder))?;
         let is_own = own.amount.is_some() && own.policy.has_price();
         is_own.then(|| own.policy.price())
-    }
-
-    /// What the rule of an item says; one outcome per charge of the plan.
-    #[inline]
-    pub(crate) fn raw_decision(
-        &self,
-        item: &Item<'a>,
-        outcomes: &[Outcome],
-        source: Source,
-    ) -> RawDecision<'a> {
-        let limits =
-            gather(item.charges.iter().map(|&index| {
-                (self.charges[index].policy_at(outcomes[index].stored_limit), &outcomes[index])
-            }));
-        let limits = limits.iter().map(|(policy, outcome)| (policy.as_ref(), *outcome));
-        RawDecision::of(item.rule, limits, source)
     }
 
     /// Which of some charges may be made when `fits` says which of them have room: all the enforced ones
