@@ -8,8 +8,7 @@ use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet, allotment};
 use smallvec::{SmallVec, smallvec};
 
-use super::protocol::{self, NEWEST, Scripts, bytes, doubles, no_numbers, unexpected};
-use super::step::SERVER_CLOCK;
+use super::protocol::{self, NEWEST, SERVER_CLOCK, Scripts, bytes, doubles, no_numbers, unexpected};
 use crate::algorithm::{Demand, Figures, Micros, Numbers, Policy, State, micros};
 use crate::error::Result;
 use crate::metrics::{LoanUse, RuleCounters};

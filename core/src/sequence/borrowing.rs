@@ -5,7 +5,7 @@ use redis::Value;
 use smallvec::SmallVec;
 
 use super::borrower::{Borrower, Spending};
-use super::step::CallSettings;
+use super::settings::CallSettings;
 use super::{Decided, ScriptSequence, located, unanswered};
 use crate::algorithm::Micros;
 use crate::decision::Source;

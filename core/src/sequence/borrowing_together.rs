@@ -12,8 +12,8 @@ use smallvec::SmallVec;
 
 use super::borrower::{Borrower, Spending, Spent};
 use super::borrowing::Later;
-use super::protocol::{self, ScriptsOfSets, unexpected};
-use super::step::{CallSettings, Clocks};
+use super::protocol::{self, Clocks, ScriptsOfSets, unexpected};
+use super::settings::CallSettings;
 use super::{Decided, ScriptSequence, located, outside, unanswered};
 use crate::algorithm::Micros;
 use crate::decision::Source;

@@ -3,8 +3,8 @@
 use redis::Value;
 
 use super::held::SlotPart;
-use super::protocol::{self, unexpected};
-use super::step::{CallSettings, Clocks};
+use super::protocol::{self, Clocks, unexpected};
+use super::settings::CallSettings;
 use super::{ScriptSequence, located, outside, stages};
 use crate::algorithm::{HoldId, Micros};
 use crate::error::{Error, Result};

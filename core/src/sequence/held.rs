@@ -6,8 +6,10 @@ use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::key_records::{self, Whose};
-use super::protocol::{self, KeyRecordReply, LimitReply, ScriptsOfSets, bytes, doubles, unexpected};
-use super::step::{CallSettings, Clocks, SERVER_CLOCK, Step};
+use super::protocol::{
+    self, Clocks, KeyRecordReply, LimitReply, SERVER_CLOCK, ScriptsOfSets, Step, bytes, doubles, unexpected,
+};
+use super::settings::CallSettings;
 use crate::algorithm::{Demand, HoldId, Micros, Numbers, Policy, State, micros};
 use crate::error::Result;
 use crate::plan::{Charge, End, Holder, Op, Outcome, Plan, SmallList};

@@ -6,8 +6,8 @@ use redis::Value;
 use sluicegate_lua::{Kernel, key_record};
 use smallvec::smallvec;
 
-use super::protocol::{self, KeyRecordReply, Scripts, bytes, doubles, unexpected};
-use super::step::{CallSettings, Clocks, SERVER_CLOCK};
+use super::protocol::{self, Clocks, KeyRecordReply, SERVER_CLOCK, Scripts, bytes, doubles, unexpected};
+use super::settings::CallSettings;
 use crate::algorithm::{Micros, Numbers, Policy};
 use crate::error::Result;
 use crate::plan::{Charge, KeyRecordChange, Op, Outcome, Plan, RecordedKey, SmallList};

@@ -1,14 +1,7 @@
 //! A call on a server, as a conversation without I/O: what to send next, and what its reply means.
 //!
-//! Nearly always one script is sent and its reply is the answer. Only a `check_all` whose items lie in
-//! several hash slots of a Cluster takes more: its slots are looked at, and if all have room they are charged
-//! one after the other in order of priority. When one denies all the same, since another call came first,
-//! those before it are compensated: given back what they were charged. In between a third caller may be denied
-//! needlessly; nobody is ever admitted wrongly. For a compensation says when the charge was made, and takes
-//! back what is surely left of that one: never what another call was charged in the meantime, rather too
-//! little where that cannot be known, and that is why slots are looked at first: callers who are denied all the
-//! time would leave something behind all the time. (A reset, or a refund by its user, of the same key in
-//! between is not noticed.)
+//! Nearly always one script is sent and its reply is the answer. Only a call that touches several hash slots of a Cluster, or
+//! several regions, takes more: [`stages`] has the order, and what a denial has to undo.
 
 mod borrower;
 mod borrowing;
@@ -20,9 +13,9 @@ mod key_records;
 mod protocol;
 mod recorded;
 mod reset;
+mod settings;
 mod stages;
 mod stated;
-mod step;
 #[cfg(test)]
 mod tests;
 
@@ -33,9 +26,7 @@ use redis::Value;
 use crate::algorithm::{HoldId, Micros, State};
 use crate::decision::{Origin, Source};
 use crate::error::{Error, Result};
-use crate::plan::{
-    Charge, ENFORCED, End, Forecast, Op, Outcome, Plan, RecordedKey, RequestRecord, SmallList, gather,
-};
+use crate::plan::{Charge, ENFORCED, End, Forecast, Op, Outcome, Plan, RecordedKey, SmallList, gather};
 use crate::script::ScriptCall;
 use crate::tracking::Registration;
 pub(crate) use borrower::Borrower;
@@ -45,10 +36,10 @@ pub(crate) use detached_loan::DetachedLoan;
 pub(crate) use ending::Ending;
 use held::SlotPart;
 pub(crate) use key_records::{change, changed};
+use protocol::{Clocks, Step};
 pub(crate) use reset::{Reset, lent_names, reset};
+pub(crate) use settings::CallSettings;
 pub(crate) use stated::{look_terms_up, state_terms, stated_terms};
-pub(crate) use step::CallSettings;
-use step::{Clocks, Step};
 
 /// A call under way.
 #[derive(Debug)]
@@ -134,19 +125,8 @@ impl<'a> DecisionSequence<'a> {
         clock: Option<Micros>,
         id: HoldId,
     ) -> Self {
-        let stages = stages::of(plan, wire);
-        let refusal =
-            plan.request.as_deref().filter(|_| stages.len() > 1).map(|record| refused(record, plan, wire));
-        let stages = if refusal.is_some() { SmallList::new() } else { stages };
-        let looks = if is_taking(op) && stages.len() > 1 { stages.clone() } else { SmallList::new() };
-        let steps = |op, stages: SmallList<SmallList<usize>>| {
-            gather(stages.into_iter().map(|charges| Step::new(own_op(plan, op, &charges), charges, None)))
-        };
-        let mut pending = steps(op, stages);
-        if !looks.is_empty() {
-            pending.insert_many(0, steps(Op::Peek, looks));
-        }
-        Self {
+        let everything = gather(0..plan.charges.len());
+        let mut sequence = Self {
             id,
             token: None,
             is_reserving: op == Op::Reserve,
@@ -155,15 +135,19 @@ impl<'a> DecisionSequence<'a> {
             wire,
             clock,
             server_now: None,
-            pending,
+            pending: SmallList::from_buf([Step::new(own_op(plan, op, &everything), everything, None)]),
             full: None,
             outcomes: gather(plan.charges.iter().map(|_| None)),
             compensations: Vec::new(),
-            failure: refusal,
+            failure: None,
             cut_off: None,
             states: None,
             registration: None,
+        };
+        if !wire.take_one_script(plan) {
+            sequence.divide(op);
         }
+        sequence
     }
 
     /// Lets it also return what the states will admit next.
@@ -318,35 +302,6 @@ impl<'a> DecisionSequence<'a> {
             Op::Refund | Op::Charge => {}
         }
     }
-
-    /// What a denial in another slot would have to undo.
-    fn note_charged(&mut self, stage: &[usize], now: Micros) {
-        let is_charged = |outcome: &Outcome| outcome.fits && outcome.changed;
-        let charged = |index: &usize| self.outcomes[*index].as_ref().is_some_and(is_charged);
-        let charged: SmallList<usize> = stage.iter().copied().filter(charged).collect();
-        let holds = |index: &usize| self.plan.charges[*index].holder.is_some();
-        let held: SmallList<usize> = stage.iter().copied().filter(holds).collect();
-        for (op, charges) in [(Op::Refund, charged), (Op::Reserve, held)] {
-            if !charges.is_empty() && (op == Op::Refund || self.token.is_some()) {
-                self.compensations.push(Step::new(op, charges, Some(now)));
-            }
-        }
-    }
-
-    /// When all stages were looked at, one without room is asked first: it will deny, and may count that.
-    fn looked(&mut self, stage: &[usize], denied: bool) {
-        if denied && self.full.is_none() {
-            self.full = stage.first().copied();
-        }
-        let Some(full) = self.full else { return };
-        let is_full = |step: &Step| is_taking(step.op) && step.charges.first() == Some(&full);
-        if self.pending.first().is_some_and(|step| is_taking(step.op))
-            && let Some(place) = self.pending.iter().position(is_full)
-        {
-            let step = self.pending.remove(place);
-            self.pending.insert(0, step);
-        }
-    }
 }
 
 impl ScriptSequence for DecisionSequence<'_> {
@@ -398,18 +353,6 @@ impl ScriptSequence for DecisionSequence<'_> {
             // The first failure is the one to tell; this one left a charge that could not be undone.
             Err(_) => self.failure = self.failure.take().map(Error::maybe_done),
         }
-    }
-}
-
-/// The error for a request id of a call that takes several scripts.
-#[cold]
-fn refused(record: &RequestRecord<'_>, plan: &Plan<'_>, wire: &CallSettings) -> Error {
-    let mut regions = plan.charges.iter().map(|charge| wire.region_of(charge));
-    let first = regions.next();
-    if regions.all(|region| Some(region) == first) {
-        record.of_several_slots()
-    } else {
-        record.of_several_regions()
     }
 }
 

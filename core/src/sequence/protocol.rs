@@ -6,13 +6,15 @@ use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::step::{Clocks, Step};
 use crate::algorithm::{Demand, Micros, Numbers, Policy, State, micros};
 use crate::callers;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{Charge, Op, Outcome, SmallList, gather};
 use crate::script::{Argument, Script, ScriptCall};
+use crate::time::clock::SystemClock;
 
+/// Asks for the server's clock.
+pub(super) const SERVER_CLOCK: f64 = -1.0;
 /// How many times the cost is asked for.
 const UNITS: f64 = 1.0;
 /// The cost of the peek as which a charge answers: its script looks up what a cost of both would have to wait for.
@@ -23,6 +25,45 @@ const OUTSIDE: f64 = -1.0;
 const UNSETTLED: i64 = -2;
 /// Asks a refund to take the newest, whenever it was charged.
 pub(super) const NEWEST: f64 = -1.0;
+
+/// One script to send: an operation on some of the plan's charges, all in one slot.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) op: Op,
+    pub(super) charges: SmallList<usize>,
+    /// Of a compensation: when the charges were made. That of a `Reserve` is a release.
+    pub(super) charged_at: Option<Micros>,
+    /// Whether it was sent before, with windows of a calendar in which the server's time was not.
+    pub(super) is_again: bool,
+}
+
+impl Step {
+    pub(super) fn new(op: Op, charges: SmallList<usize>, charged_at: Option<Micros>) -> Self {
+        Self { op, charges, charged_at, is_again: false }
+    }
+}
+
+/// What a call is timed by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clocks {
+    /// A manual clock's time; `None` for the server's.
+    pub(super) manual: Option<Micros>,
+    /// The server's time, once it turned out to be far from that of this process.
+    pub(super) server_now: Option<Micros>,
+}
+
+impl Clocks {
+    /// The time by which windows of a calendar are named: a script chooses among neighbours.
+    pub(super) fn caller_now(self) -> Micros {
+        let system = || SystemClock::new().now();
+        self.server_now.or(self.manual).unwrap_or_else(system)
+    }
+
+    /// As scripts receive it.
+    pub(super) fn for_script(self) -> f64 {
+        self.manual.map_or(SERVER_CLOCK, |now| now as f64)
+    }
+}
 
 /// The call of the script for a step, whose charges are these.
 pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix: &str) -> ScriptCall {

@@ -1,7 +1,7 @@
 //! What a reset sends.
 
 use super::held;
-use super::step::CallSettings;
+use super::settings::CallSettings;
 use crate::algorithm::Micros;
 use crate::plan::{Plan, SmallList};
 use crate::script::ScriptCall;

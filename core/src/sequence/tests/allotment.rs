@@ -4,8 +4,7 @@ use redis::Value;
 use sluicegate_lua::{KernelSet, allotment as scripts};
 
 use super::super::borrower::Borrower;
-use super::super::protocol;
-use super::super::step::Clocks;
+use super::super::protocol::{self, Clocks};
 use super::server::Server;
 use crate::algorithm::{Demand, Micros};
 use crate::catalog::{Catalog, Share};

@@ -1,15 +1,11 @@
-//! One script of a call, and what all scripts of a limiter have in common.
+//! What all scripts of a limiter have in common.
 
 use std::sync::Arc;
 
 use crate::algorithm::Micros;
-use crate::plan::{Charge, Op, Plan, SmallList};
+use crate::plan::{Charge, Plan};
 use crate::regions::RegionMap;
 use crate::rules::Rule;
-use crate::time::clock::SystemClock;
-
-/// Asks for the server's clock.
-pub(super) const SERVER_CLOCK: f64 = -1.0;
 
 /// What all calls of a limiter on a server have in common.
 #[derive(Debug, Clone)]
@@ -28,6 +24,12 @@ pub(crate) struct CallSettings {
 }
 
 impl CallSettings {
+    /// Whether one script may touch all that a plan does: a single server does not mind slots.
+    #[inline(always)]
+    pub(super) fn take_one_script(&self, plan: &Plan<'_>) -> bool {
+        plan.charges.len() == 1 || !self.cluster && self.regions.is_none()
+    }
+
     /// The place of the region in charge of what is charged, where that is another one.
     #[inline(always)]
     pub(crate) fn region_of(&self, charge: &Charge<'_>) -> Option<usize> {
@@ -50,44 +52,5 @@ impl CallSettings {
     fn region_of_key(&self, rule: &Rule, tag: &str) -> Option<usize> {
         let regions = self.regions.as_ref().filter(|_| rule.global_us.is_some())?;
         regions.elsewhere(&rule.id, tag)
-    }
-}
-
-/// One script to send: an operation on some of the plan's charges, all in one slot.
-#[derive(Debug)]
-pub(super) struct Step {
-    pub(super) op: Op,
-    pub(super) charges: SmallList<usize>,
-    /// Of a compensation: when the charges were made. That of a `Reserve` is a release.
-    pub(super) charged_at: Option<Micros>,
-    /// Whether it was sent before, with windows of a calendar in which the server's time was not.
-    pub(super) is_again: bool,
-}
-
-impl Step {
-    pub(super) fn new(op: Op, charges: SmallList<usize>, charged_at: Option<Micros>) -> Self {
-        Self { op, charges, charged_at, is_again: false }
-    }
-}
-
-/// What a call is timed by.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Clocks {
-    /// A manual clock's time; `None` for the server's.
-    pub(super) manual: Option<Micros>,
-    /// The server's time, once it turned out to be far from that of this process.
-    pub(super) server_now: Option<Micros>,
-}
-
-impl Clocks {
-    /// The time by which windows of a calendar are named: a script chooses among neighbours.
-    pub(super) fn caller_now(self) -> Micros {
-        let system = || SystemClock::new().now();
-        self.server_now.or(self.manual).unwrap_or_else(system)
-    }
-
-    /// As scripts receive it.
-    pub(super) fn for_script(self) -> f64 {
-        self.manual.map_or(SERVER_CLOCK, |now| now as f64)
     }
 }
