@@ -119,13 +119,13 @@ MISTAKES = [
     ),
     Mistake(
         "the deadline of a call that waits for a connection is ignored",
-        "redis/drivers/multiplexer/mod.rs",
+        "redis/drivers/multiplexer/waiting.rs",
         "        let until = until.min(pending.by);\n",
         "        let until = if let Reason::Connection(_) = reason { until + std::time::Duration::from_secs(3600) } else { until.min(pending.by) };\n",
     ),
     Mistake(
         "calls given back by a connection are queued on it again",
-        "redis/drivers/multiplexer/connections.rs",
+        "redis/drivers/multiplexer/mod.rs",
         "        self.detach(id);\n        while",
         "        while",
     ),
@@ -155,7 +155,7 @@ MISTAKES = [
     ),
     Mistake(
         "the old primary is used until it fails",
-        "redis/drivers/multiplexer/mod.rs",
+        "redis/drivers/multiplexer/waiting.rs",
         "        self.retire_gone(now);\n",
         "",
     ),
@@ -215,7 +215,7 @@ MISTAKES = [
     ),
     Mistake(
         "a connection is closed twice",
-        "redis/drivers/multiplexer/connections.rs",
+        "redis/drivers/multiplexer/mod.rs",
         " && !std::mem::replace(&mut connection.is_closing, true)",
         "",
     ),
@@ -227,7 +227,7 @@ MISTAKES = [
     ),
     Mistake(
         "what the connection does not take at once is not sent later",
-        "redis/drivers/multiplexer/connections.rs",
+        "redis/drivers/multiplexer/mod.rs",
         "            self.orders.push(Order::Serve(id, Need::Watch));\n",
         "",
     ),

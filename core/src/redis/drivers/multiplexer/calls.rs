@@ -1,26 +1,122 @@
-//! The end of each call: its result, another attempt on another server, or the end of its time.
+//! A call from its beginning to its result: it is sent to the server in charge, and on to another one if that has not
+//! executed it.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ::redis::Value;
 
-use super::{EntryState, Link, Multiplexer, Need, Order, Peer, Reason, Waiting};
+use super::{CallEntry, EntryState, Link, Multiplexer, Need, Order, Peer, Reason, Then};
 use crate::error::{Error, ErrorKind, Result};
+use crate::redis::connecting::breaker::Refusal;
 use crate::redis::errors::{self, CallError};
-use crate::redis::topology::learned::PAUSE;
+use crate::redis::topology::learned::{DiscoveryNeed, PAUSE, TOPOLOGY_WAIT};
 use crate::redis::topology::router::NextHop;
-use crate::redis::wire::channel::ReadProgress;
-use crate::redis::wire::command::{Redirect, Unexecuted, split_replicated};
+use crate::redis::wire::command::{CallDeadline, Redirect, RedisCommand, Unexecuted, split_replicated};
 use crate::redis::wire::session::{Id, PendingCommand, note_sooner};
 
-/// The most portions that are read of a connection before calls on it end as late: a server that talks without end ends them
-/// all the same.
-const MOST_READS: usize = 64;
-
 impl<S: Read + Write> Multiplexer<S> {
+    /// Begins a call that ends by its deadline.
+    pub(in crate::redis) fn submit(
+        &mut self,
+        request: RedisCommand,
+        deadline: CallDeadline,
+        now: Instant,
+    ) -> Id {
+        let by = deadline.by;
+        let id = self.calls.insert(CallEntry {
+            hops: 0,
+            deadline,
+            allows_response: deadline.allows_response(self.connector.options.response_timeout, now),
+            state: EntryState::Waiting(None),
+        });
+        if self.is_closed {
+            self.complete(id, Err(Error::closed()));
+            return id;
+        }
+        note_sooner(&mut self.next_deadline, by);
+        let pending = PendingCommand::new(id, request, false, by);
+        match self.router.due(now) {
+            DiscoveryNeed::Refused(Refusal { error, probe, .. }) => {
+                if probe {
+                    self.discover(now);
+                }
+                self.complete(id, Err(error));
+            }
+            DiscoveryNeed::No => self.route(pending, now),
+            DiscoveryNeed::Meanwhile => {
+                self.discover(now);
+                self.route(pending, now);
+            }
+            DiscoveryNeed::First => {
+                let topology_by = if self.router.is_known() { now + TOPOLOGY_WAIT } else { by };
+                self.wait_for_topology(pending, topology_by, now);
+            }
+        }
+        id
+    }
+
+    /// Begins a call that nobody waits for.
+    pub(in crate::redis) fn send_detached(
+        &mut self,
+        request: RedisCommand,
+        deadline: CallDeadline,
+        then: Then,
+        now: Instant,
+    ) {
+        let id = self.submit(request, deadline, now);
+        let Some(entry) = self.calls.get_mut(id) else { return };
+        match std::mem::replace(&mut entry.state, EntryState::Detached(then)) {
+            EntryState::Done(result) => {
+                self.detached += 1;
+                self.complete(id, result);
+            }
+            _ => self.detached += 1,
+        }
+    }
+
+    /// Sends a request to the owner of its slot, to which no key has to be announced.
+    pub(super) fn route(&mut self, mut pending: PendingCommand, now: Instant) {
+        pending.asking = false;
+        match self.router.owner(&pending.request) {
+            Ok(peer) => self.send(&peer, pending, now),
+            Err(error) => self.complete(pending.id, Err(error)),
+        }
+    }
+
+    pub(super) fn send(&mut self, peer: &Arc<Peer>, mut pending: PendingCommand, now: Instant) {
+        if let Err(Refusal { error, probe, awaits_probe }) = peer.breaker.admit(&peer.address, now) {
+            if probe {
+                self.open(peer);
+            }
+            self.router.mark_slow(peer);
+            if awaits_probe {
+                pending.by = pending.by.min(now + self.connector.options.response_timeout);
+                let by = pending.by;
+                return self.wait(pending, Reason::Connection(Arc::clone(peer)), by);
+            }
+            return self.complete(pending.id, Err(error));
+        }
+        let link = *peer.link.lock();
+        let Link::Open(connection) = link else {
+            let (by, refresh_at) = (pending.by, *self.refresh_at.get_or_insert(now + PAUSE));
+            note_sooner(&mut self.next_deadline, refresh_at);
+            self.wait(pending, Reason::Connection(Arc::clone(peer)), by);
+            return self.open(peer);
+        };
+        let session = &mut self.connections[connection].channel.session;
+        let is_first = !session.has_queued();
+        session.submit(pending, now);
+        if session.starves(self.calls.len()) {
+            self.orders.push(Order::Serve(connection, Need::Send));
+        } else if is_first {
+            // Those that follow go along.
+            self.orders.push(Order::Serve(connection, Need::Flush));
+        }
+    }
+
     pub(super) fn resolve(&mut self, peer: &Peer, call: Id, result: Result<Value, CallError>, now: Instant) {
         if result.as_ref().is_err_and(|failure| failure.moved_on) {
             self.router.mark_stale(peer);
@@ -145,81 +241,13 @@ impl<S: Read + Write> Multiplexer<S> {
         waker
     }
 
-    /// When to call [`expire`](Self::expire), at the latest.
-    pub(in crate::redis) fn deadline(&self) -> Option<Instant> {
-        self.next_deadline
+    /// Whether this is the only call there is.
+    pub(in crate::redis) fn is_alone(&self) -> bool {
+        self.calls.len() == 1
     }
 
-    /// Ends calls whose time is up, and sends on those that have waited long enough.
-    pub(in crate::redis) fn expire(&mut self, now: Instant) {
-        if self.next_deadline.take_if(|deadline| *deadline <= now).is_none() {
-            return;
-        }
-        for id in self.connections() {
-            // Should the driver have been late itself, the answers are there.
-            for _ in 0..MOST_READS {
-                if self.pump(id, now) != Some(ReadProgress::More) {
-                    break;
-                }
-            }
-            if let Some(connection) = self.connections.get_mut(id) {
-                connection.channel.session.expire(now);
-                self.collect(id, now);
-            }
-        }
-        for waiting in std::mem::take(&mut self.waiting) {
-            self.expire_waiting(waiting, now);
-        }
-        self.refresh_topology(now);
-    }
-
-    /// Asks whether other servers are in charge than those to which connections are awaited for long.
-    fn refresh_topology(&mut self, now: Instant) {
-        let Some(refresh_at) = self.refresh_at.take() else { return };
-        let awaited = self.waiting.iter().find_map(|waiting| match &waiting.reason {
-            // A server that a redirection names need not be one that the others know already.
-            Reason::Connection(peer) if !waiting.pending.asking => Some(Arc::clone(peer)),
-            _ => None,
-        });
-        let Some(peer) = awaited else { return };
-        let is_due = refresh_at <= now;
-        if is_due && self.router.is_refresh_due(&peer, now) {
-            self.discover(now);
-        }
-        let next = if is_due { now + PAUSE } else { refresh_at };
-        self.refresh_at = Some(next);
-        note_sooner(&mut self.next_deadline, next);
-    }
-
-    fn expire_waiting(&mut self, Waiting { pending, reason, until }: Waiting, now: Instant) {
-        if now < until {
-            return self.wait(pending, reason, until);
-        }
-        let is_overdue = pending.by <= now;
-        match reason {
-            Reason::Topology if is_overdue => {
-                let timeout =
-                    self.calls.get(pending.id).map_or(Duration::ZERO, |entry| entry.deadline.timeout);
-                let error = errors::out_of_time(timeout);
-                // Less time than the servers may take says nothing about them.
-                if !self.router.is_known() && self.allows_response(pending.id) {
-                    self.router.undiscovered(&error, now);
-                }
-                self.complete(pending.id, Err(error));
-            }
-            Reason::Topology => self.route(pending, now),
-            Reason::Migration(peer) if is_overdue => {
-                let error = errors::slot_moving(pending.request.slot(), &peer.address);
-                self.complete(pending.id, Err(error));
-            }
-            Reason::Migration(peer) => self.send(&peer, pending, now),
-            // It has waited for the probe.
-            Reason::Connection(peer) if peer.breaker.is_open() => {
-                self.complete(pending.id, Err(peer.breaker.refusal(&peer.address, now)));
-            }
-            Reason::Connection(peer) => {
-                self.resolve(&peer, pending.id, Err(errors::unsent(&peer.address)), now);
-            }
-        }
+    /// Whether a call that nobody waits for is under way.
+    pub(in crate::redis) fn is_releasing(&self) -> bool {
+        self.detached > 0
     }
 }

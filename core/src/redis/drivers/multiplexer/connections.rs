@@ -1,17 +1,13 @@
-//! The connections: they are opened, move bytes, and end.
+//! Connections begin and end.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
-use smallvec::SmallVec;
-
 use super::{ConnectionId, Link, Multiplexer, Need, OpenConnection, Order, Peer, Reason};
 use crate::error::{Error, Result};
 use crate::redis::errors::{self, CallError};
-use crate::redis::wire::channel::{Channel, ReadProgress};
-use crate::redis::wire::command::CommandOutcome;
-use crate::redis::wire::session::note_sooner;
+use crate::redis::wire::channel::Channel;
 
 impl<S: Read + Write> Multiplexer<S> {
     /// Orders a connection, unless one is ordered already.
@@ -67,121 +63,10 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
-    /// The stream of a connection, to watch it by.
-    pub(in crate::redis) fn stream(&self, connection: ConnectionId) -> Option<&S> {
-        self.connections.get(connection).map(|connection| connection.channel.stream())
-    }
-
-    /// Whether the connection waits until its stream takes more.
-    pub(in crate::redis) fn wants_write(&self, connection: ConnectionId) -> bool {
-        self.connections.get(connection).is_some_and(|connection| connection.channel.wants_write())
-    }
-
-    pub(in crate::redis) fn connections(&self) -> SmallVec<[ConnectionId; 8]> {
-        self.connections_that(|_| true)
-    }
-
-    fn connections_that(&self, is_such: impl Fn(&OpenConnection<S>) -> bool) -> SmallVec<[ConnectionId; 8]> {
-        self.connections.iter().filter(|(_, connection)| is_such(connection)).map(|(id, _)| id).collect()
-    }
-
-    /// Whether nothing more comes of the connection.
-    pub(in crate::redis) fn is_over(&self, connection: ConnectionId) -> bool {
-        self.connections.get(connection).is_none_or(|connection| connection.channel.session.is_over())
-    }
-
-    /// Whether a server is to be heard although nobody waits for an answer.
-    #[cfg(feature = "bridge")]
-    pub(in crate::redis) fn is_relied_on(&self, now: Instant) -> bool {
-        self.connections.iter().any(|(_, connection)| connection.channel.session.is_relied_on(now))
-    }
-
-    /// Moves bytes on a connection that is ready, or has something to send. Answers what is left to do, or `None` if
-    /// nothing more comes of it.
-    pub(in crate::redis) fn pump(&mut self, id: ConnectionId, now: Instant) -> Option<ReadProgress> {
-        let progress = self.connections.get_mut(id)?.channel.advance(now);
-        if progress == ReadProgress::More {
-            self.orders.push(Order::Serve(id, Need::Read));
-        }
-        self.collect(id, now);
-        (!self.is_over(id)).then_some(progress)
-    }
-
-    /// Whether requests wait although nothing is under way, and no order sends them.
-    #[cfg(test)]
-    pub(in crate::redis) fn forgets(&self, id: ConnectionId) -> bool {
-        let sends =
-            |order: &Order| matches!(order, Order::Serve(sent, Need::Flush | Need::Send) if *sent == id);
-        let session = self.connections.get(id).map(|connection| &connection.channel.session);
-        session.is_some_and(|session| session.is_ready() && session.starves(1))
-            && !self.orders.iter().any(sends)
-    }
-
-    /// Moves bytes where something is under way.
-    pub(in crate::redis) fn pump_busy(&mut self, now: Instant) {
-        for connection in self.connections_that(|connection| !connection.channel.session.is_idle()) {
-            self.pump(connection, now);
-        }
-    }
-
-    #[cfg(feature = "bridge")]
-    pub(in crate::redis) fn abort(&mut self, now: Instant) {
-        for connection in self.connections() {
-            self.orphan(connection, &Error::closed(), now);
-        }
-    }
-
-    /// Only sends.
-    pub(in crate::redis) fn flush(&mut self, id: ConnectionId, now: Instant) {
-        let Some(connection) = self.connections.get_mut(id) else { return };
-        connection.channel.send(now);
-        self.collect(id, now);
-    }
-
-    /// Takes up the outcomes of requests on a connection.
-    pub(super) fn collect(&mut self, id: ConnectionId, now: Instant) {
-        self.detach(id);
-        while let Some((call, outcome)) = self.connections[id].channel.session.next_outcome() {
-            let peer = Arc::clone(&self.connections[id].peer);
-            match outcome {
-                CommandOutcome::Done(result) => self.resolve(&peer, call, result, now),
-                CommandOutcome::NotExecuted(again) => self.go_on(&peer, call, *again, now),
-            }
-        }
-        let connection = &mut self.connections[id];
-        let is_blocked = connection.channel.wants_write();
-        if std::mem::replace(&mut connection.is_blocked, is_blocked) != is_blocked {
-            self.orders.push(Order::Serve(id, Need::Watch));
-        }
-        if let Some(deadline) = connection.channel.session.deadline() {
-            note_sooner(&mut self.next_deadline, deadline);
-        }
-        if connection.channel.session.is_over() && !std::mem::replace(&mut connection.is_closing, true) {
-            self.orders.push(Order::Serve(id, Need::Close));
-        }
-    }
-
-    /// Sends nothing more on a connection that takes no more requests.
-    pub(super) fn detach(&self, id: ConnectionId) {
-        let connection = &self.connections[id];
-        if connection.channel.session.is_ready() {
-            return;
-        }
-        let mut link = connection.peer.link.lock();
-        if *link == Link::Open(id) {
-            *link = Link::Absent;
-        }
-    }
-
     /// Forgets a connection that nobody watches any more.
     pub(in crate::redis) fn remove(&mut self, connection: ConnectionId) {
         self.connections.try_remove(connection);
         self.share_calls();
-    }
-
-    /// Closes all connections, of which another process makes use.
-    pub(in crate::redis) fn disown(&mut self) {
-        self.connections.clear();
     }
 
     fn share_calls(&mut self) {
@@ -199,5 +84,39 @@ impl<S: Read + Write> Multiplexer<S> {
             self.collect(connection, now);
             self.remove(connection);
         }
+    }
+
+    #[cfg(feature = "bridge")]
+    pub(in crate::redis) fn abort(&mut self, now: Instant) {
+        for connection in self.connections() {
+            self.orphan(connection, &Error::closed(), now);
+        }
+    }
+
+    /// Closes all connections, of which another process makes use.
+    pub(in crate::redis) fn disown(&mut self) {
+        self.connections.clear();
+    }
+
+    /// Takes no more calls: they end with an error, as do those that were not sent. Calls under way are answered.
+    pub(in crate::redis) fn close(&mut self, now: Instant) {
+        self.is_closed = true;
+        for waiting in std::mem::take(&mut self.waiting) {
+            self.complete(waiting.pending.id, Err(Error::closed()));
+        }
+        for connection in self.connections() {
+            self.connections[connection].channel.session.retire(&Error::closed().into());
+            self.collect(connection, now);
+        }
+    }
+
+    /// Whether it is closed.
+    pub(in crate::redis) fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// Whether it is closed, and no call is left.
+    pub(in crate::redis) fn is_done(&self) -> bool {
+        self.is_closed && self.connections.is_empty()
     }
 }

@@ -6,6 +6,7 @@
 
 mod calls;
 mod connections;
+mod waiting;
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -16,15 +17,15 @@ use ::redis::Value;
 use slab::Slab;
 use smallvec::SmallVec;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::net::address::Address;
-use crate::redis::connecting::breaker::{Breaker, Refusal};
+use crate::redis::connecting::breaker::Breaker;
 use crate::redis::connecting::connector::Connector;
-use crate::redis::topology::learned::{DiscoveryNeed, LearnedTopology, Node, PAUSE, TOPOLOGY_WAIT};
+use crate::redis::topology::learned::{LearnedTopology, Node};
 use crate::redis::topology::router::Router;
-use crate::redis::wire::channel::Channel;
-use crate::redis::wire::command::{CallDeadline, RedisCommand};
-use crate::redis::wire::session::{Id, PendingCommand, note_sooner};
+use crate::redis::wire::channel::{Channel, ReadProgress};
+use crate::redis::wire::command::{CallDeadline, CommandOutcome};
+use crate::redis::wire::session::{PendingCommand, note_sooner};
 use crate::sync::lock::Mutex;
 
 pub(in crate::redis) type ConnectionId = usize;
@@ -175,176 +176,103 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
-    /// Begins a call that ends by its deadline.
-    pub(in crate::redis) fn submit(
-        &mut self,
-        request: RedisCommand,
-        deadline: CallDeadline,
-        now: Instant,
-    ) -> Id {
-        let by = deadline.by;
-        let id = self.calls.insert(CallEntry {
-            hops: 0,
-            deadline,
-            allows_response: deadline.allows_response(self.connector.options.response_timeout, now),
-            state: EntryState::Waiting(None),
-        });
-        if self.is_closed {
-            self.complete(id, Err(Error::closed()));
-            return id;
+    /// Moves bytes on a connection that is ready, or has something to send. Answers what is left to do, or `None` if
+    /// nothing more comes of it.
+    pub(in crate::redis) fn pump(&mut self, id: ConnectionId, now: Instant) -> Option<ReadProgress> {
+        let progress = self.connections.get_mut(id)?.channel.advance(now);
+        if progress == ReadProgress::More {
+            self.orders.push(Order::Serve(id, Need::Read));
         }
-        note_sooner(&mut self.next_deadline, by);
-        let pending = PendingCommand::new(id, request, false, by);
-        match self.router.due(now) {
-            DiscoveryNeed::Refused(Refusal { error, probe, .. }) => {
-                if probe {
-                    self.discover(now);
-                }
-                self.complete(id, Err(error));
-            }
-            DiscoveryNeed::No => self.route(pending, now),
-            DiscoveryNeed::Meanwhile => {
-                self.discover(now);
-                self.route(pending, now);
-            }
-            DiscoveryNeed::First => {
-                let topology_by = if self.router.is_known() { now + TOPOLOGY_WAIT } else { by };
-                self.wait_for_topology(pending, topology_by, now);
+        self.collect(id, now);
+        (!self.is_over(id)).then_some(progress)
+    }
+
+    /// Moves bytes where something is under way.
+    pub(in crate::redis) fn pump_busy(&mut self, now: Instant) {
+        for connection in self.connections_that(|connection| !connection.channel.session.is_idle()) {
+            self.pump(connection, now);
+        }
+    }
+
+    /// Only sends.
+    pub(in crate::redis) fn flush(&mut self, id: ConnectionId, now: Instant) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        connection.channel.send(now);
+        self.collect(id, now);
+    }
+
+    /// Takes up the outcomes of requests on a connection.
+    fn collect(&mut self, id: ConnectionId, now: Instant) {
+        self.detach(id);
+        while let Some((call, outcome)) = self.connections[id].channel.session.next_outcome() {
+            let peer = Arc::clone(&self.connections[id].peer);
+            match outcome {
+                CommandOutcome::Done(result) => self.resolve(&peer, call, result, now),
+                CommandOutcome::NotExecuted(again) => self.go_on(&peer, call, *again, now),
             }
         }
-        id
-    }
-
-    /// Begins a call that nobody waits for.
-    pub(in crate::redis) fn send_detached(
-        &mut self,
-        request: RedisCommand,
-        deadline: CallDeadline,
-        then: Then,
-        now: Instant,
-    ) {
-        let id = self.submit(request, deadline, now);
-        let Some(entry) = self.calls.get_mut(id) else { return };
-        match std::mem::replace(&mut entry.state, EntryState::Detached(then)) {
-            EntryState::Done(result) => {
-                self.detached += 1;
-                self.complete(id, result);
-            }
-            _ => self.detached += 1,
+        let connection = &mut self.connections[id];
+        let is_blocked = connection.channel.wants_write();
+        if std::mem::replace(&mut connection.is_blocked, is_blocked) != is_blocked {
+            self.orders.push(Order::Serve(id, Need::Watch));
+        }
+        if let Some(deadline) = connection.channel.session.deadline() {
+            note_sooner(&mut self.next_deadline, deadline);
+        }
+        if connection.channel.session.is_over() && !std::mem::replace(&mut connection.is_closing, true) {
+            self.orders.push(Order::Serve(id, Need::Close));
         }
     }
 
-    /// Whether this is the only call there is.
-    pub(in crate::redis) fn is_alone(&self) -> bool {
-        self.calls.len() == 1
-    }
-
-    /// Whether a call that nobody waits for is under way.
-    pub(in crate::redis) fn is_releasing(&self) -> bool {
-        self.detached > 0
-    }
-
-    /// Whether it is closed.
-    pub(in crate::redis) fn is_closed(&self) -> bool {
-        self.is_closed
-    }
-
-    fn discover(&mut self, now: Instant) {
-        if let Router::LearnedTopology(learned) = &self.router
-            && learned.begin(now)
-        {
-            self.orders.push(Order::Discover(Arc::clone(learned)));
+    /// Sends nothing more on a connection that takes no more requests.
+    fn detach(&self, id: ConnectionId) {
+        let connection = &self.connections[id];
+        if connection.channel.session.is_ready() {
+            return;
+        }
+        let mut link = connection.peer.link.lock();
+        if *link == Link::Open(id) {
+            *link = Link::Absent;
         }
     }
 
-    fn wait_for_topology(&mut self, pending: PendingCommand, topology_by: Instant, now: Instant) {
-        self.discover(now);
-        self.wait(pending, Reason::Topology, topology_by);
+    /// Whether requests wait although nothing is under way, and no order sends them.
+    #[cfg(test)]
+    pub(in crate::redis) fn forgets(&self, id: ConnectionId) -> bool {
+        let sends =
+            |order: &Order| matches!(order, Order::Serve(sent, Need::Flush | Need::Send) if *sent == id);
+        let session = self.connections.get(id).map(|connection| &connection.channel.session);
+        session.is_some_and(|session| session.is_ready() && session.starves(1))
+            && !self.orders.iter().any(sends)
     }
 
-    fn wait(&mut self, pending: PendingCommand, reason: Reason, until: Instant) {
-        let until = until.min(pending.by);
-        note_sooner(&mut self.next_deadline, until);
-        self.waiting.push(Waiting { pending, reason, until });
+    /// The stream of a connection, to watch it by.
+    pub(in crate::redis) fn stream(&self, connection: ConnectionId) -> Option<&S> {
+        self.connections.get(connection).map(|connection| connection.channel.stream())
     }
 
-    /// Sends a request to the owner of its slot, to which no key has to be announced.
-    fn route(&mut self, mut pending: PendingCommand, now: Instant) {
-        pending.asking = false;
-        match self.router.owner(&pending.request) {
-            Ok(peer) => self.send(&peer, pending, now),
-            Err(error) => self.complete(pending.id, Err(error)),
-        }
+    /// Whether the connection waits until its stream takes more.
+    pub(in crate::redis) fn wants_write(&self, connection: ConnectionId) -> bool {
+        self.connections.get(connection).is_some_and(|connection| connection.channel.wants_write())
     }
 
-    fn send(&mut self, peer: &Arc<Peer>, mut pending: PendingCommand, now: Instant) {
-        if let Err(Refusal { error, probe, awaits_probe }) = peer.breaker.admit(&peer.address, now) {
-            if probe {
-                self.open(peer);
-            }
-            self.router.mark_slow(peer);
-            if awaits_probe {
-                pending.by = pending.by.min(now + self.connector.options.response_timeout);
-                let by = pending.by;
-                return self.wait(pending, Reason::Connection(Arc::clone(peer)), by);
-            }
-            return self.complete(pending.id, Err(error));
-        }
-        let link = *peer.link.lock();
-        let Link::Open(connection) = link else {
-            let (by, refresh_at) = (pending.by, *self.refresh_at.get_or_insert(now + PAUSE));
-            note_sooner(&mut self.next_deadline, refresh_at);
-            self.wait(pending, Reason::Connection(Arc::clone(peer)), by);
-            return self.open(peer);
-        };
-        let session = &mut self.connections[connection].channel.session;
-        let is_first = !session.has_queued();
-        session.submit(pending, now);
-        if session.starves(self.calls.len()) {
-            self.orders.push(Order::Serve(connection, Need::Send));
-        } else if is_first {
-            // Those that follow go along.
-            self.orders.push(Order::Serve(connection, Need::Flush));
-        }
+    pub(in crate::redis) fn connections(&self) -> SmallVec<[ConnectionId; 8]> {
+        self.connections_that(|_| true)
     }
 
-    /// Takes note that the search for the topology has ended, and how.
-    pub(in crate::redis) fn discovered(&mut self, result: Result<()>, now: Instant) {
-        if let Router::LearnedTopology(learned) = &self.router {
-            learned.searched(&result);
-        }
-        self.retire_gone(now);
-        let failure = result.err().filter(|_| !self.router.is_known());
-        for waiting in std::mem::take(&mut self.waiting) {
-            match (&waiting.reason, &failure) {
-                (Reason::Topology, Some(error)) => {
-                    self.router.undiscovered(error, now);
-                    self.complete(waiting.pending.id, Err(error.clone()));
-                }
-                (Reason::Topology, None) => self.route(waiting.pending, now),
-                (Reason::Connection(peer), _) if self.router.is_gone(peer) => {
-                    self.route(waiting.pending, now)
-                }
-                (Reason::Connection(_) | Reason::Migration(_), _) => self.waiting.push(waiting),
-            }
-        }
+    fn connections_that(&self, is_such: impl Fn(&OpenConnection<S>) -> bool) -> SmallVec<[ConnectionId; 8]> {
+        self.connections.iter().filter(|(_, connection)| is_such(connection)).map(|(id, _)| id).collect()
     }
 
-    /// Whether it is closed, and no call is left.
-    pub(in crate::redis) fn is_done(&self) -> bool {
-        self.is_closed && self.connections.is_empty()
+    /// Whether nothing more comes of the connection.
+    pub(in crate::redis) fn is_over(&self, connection: ConnectionId) -> bool {
+        self.connections.get(connection).is_none_or(|connection| connection.channel.session.is_over())
     }
 
-    /// Takes no more calls: they end with an error, as do those that were not sent. Calls under way are answered.
-    pub(in crate::redis) fn close(&mut self, now: Instant) {
-        self.is_closed = true;
-        for waiting in std::mem::take(&mut self.waiting) {
-            self.complete(waiting.pending.id, Err(Error::closed()));
-        }
-        for connection in self.connections() {
-            self.connections[connection].channel.session.retire(&Error::closed().into());
-            self.collect(connection, now);
-        }
+    /// Whether a server is to be heard although nobody waits for an answer.
+    #[cfg(feature = "bridge")]
+    pub(in crate::redis) fn is_relied_on(&self, now: Instant) -> bool {
+        self.connections.iter().any(|(_, connection)| connection.channel.session.is_relied_on(now))
     }
 
     /// What the driver has to do now. `None`: nothing, as is the rule.
