@@ -1,24 +1,36 @@
-//! The blocking driver: any number of threads share one connection to each server.
+//! The blocking driver: any number of threads share one connection to each server. The threads that wait for answers serve the
+//! connections: there are no others.
 
+use std::net::TcpStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use ::redis::Value;
+use rustix::event::{PollFd, PollFlags};
+use smallvec::SmallVec;
 
-use super::host::ThreadHost;
+use super::alarm::Alarm;
+use super::readers::Readers;
 use crate::error::{Error, Result};
 use crate::metrics::ServerMetrics;
 use crate::options::ConnectOptions;
 use crate::redis::connecting::connector::Connector;
-use crate::redis::drivers::hub::Hub;
-use crate::redis::drivers::multiplexer::Then;
+use crate::redis::connecting::stream::Stream;
+use crate::redis::drivers::hub::{Host, Hub};
+use crate::redis::drivers::multiplexer::{ConnectionId, Multiplexer, Need};
+use crate::redis::drivers::spin::Spin;
 use crate::redis::settings::url::RedisUrl;
 use crate::redis::wire::command::{CallDeadline, RedisCommand};
 use crate::redis::wire::session::Id;
 use crate::script::ScriptCall;
 use crate::sync::fork::PerProcess;
+use crate::sync::lock::Mutex;
+
+/// For so long a connection is trusted to be as it was when it was last read. Then a call looks first whether the server has
+/// ended it.
+const TRUSTED: Duration = Duration::from_secs(1);
 
 /// Redis for threads. Opens connections when they are needed; survives `fork`.
 pub(crate) struct BlockingRedis {
@@ -52,34 +64,6 @@ impl BlockingRedis {
     ) -> impl FnOnce() -> Result<Value> + Send {
         let sent = self.connections().map(|it| (it, it.submit(RedisCommand::Script(call), deadline)));
         move || sent.and_then(|(Connections { hub, host }, id)| host.wait(hub, id))
-    }
-
-    /// Sends a script that nobody waits for.
-    pub(crate) fn send_detached(&self, call: ScriptCall, then: Then) {
-        if let Ok(Connections { hub, host }) = self.connections() {
-            let (request, deadline) = (RedisCommand::Script(call), self.deadline(None));
-            hub.act(|multiplexer| multiplexer.send_detached(request, deadline, then, Instant::now()));
-            if host.begin_to_attend(hub) {
-                let (attended, attending) = (Arc::clone(hub), Arc::clone(host));
-                // Without a thread it is seen to by the next call.
-                if hub.connector.background.spawn(move |_| attending.attend(&attended)).is_err() {
-                    host.end_to_attend();
-                }
-            }
-        }
-    }
-
-    /// Has this done at every interval, on a thread that ends when it answers false, or with the limiter.
-    pub(crate) fn repeat_often(&self, interval: Duration, mut work: impl FnMut() -> bool + Send + 'static) {
-        if let Ok(Connections { hub, .. }) = self.connections() {
-            // Without a thread it is left to the calls.
-            let _ = hub.connector.background.spawn(move |is_over| {
-                thread::sleep(interval);
-                while !is_over() && work() {
-                    thread::sleep(interval);
-                }
-            });
-        }
     }
 
     /// Removes keys of one slot.
@@ -121,7 +105,7 @@ impl BlockingRedis {
         if self.closed.load(Ordering::Acquire) { Err(Error::closed()) } else { Ok(()) }
     }
 
-    fn connections(&self) -> Result<&Connections> {
+    pub(super) fn connections(&self) -> Result<&Connections> {
         self.ensure_open()?;
         Ok(self.connections.get(Connections::inherited))
     }
@@ -134,9 +118,9 @@ impl Drop for BlockingRedis {
 }
 
 /// What one process has open.
-struct Connections {
-    hub: Arc<Hub>,
-    host: Arc<ThreadHost>,
+pub(super) struct Connections {
+    pub(super) hub: Arc<Hub>,
+    pub(super) host: Arc<ThreadHost>,
 }
 
 impl Connections {
@@ -168,9 +152,179 @@ impl Connections {
     }
 }
 
+/// A connection, and its socket.
+type Watched = (ConnectionId, Arc<TcpStream>);
+
+/// Serves the connections of a multiplexer, on the threads that wait for answers.
+pub(super) struct ThreadHost {
+    pub(super) readers: Readers,
+    watched: Mutex<SmallVec<[Watched; 4]>>,
+    /// Ends the wait of the thread that reads.
+    alarm: Arc<Alarm>,
+    /// Rings it for the calls of that thread.
+    waker: Waker,
+    spin: Spin,
+    began: Instant,
+    /// Whether a thread is there for calls that nobody waits for.
+    pub(super) is_attended: AtomicBool,
+    /// When something was last read, in milliseconds since it began.
+    read_at: AtomicU64,
+}
+
+impl ThreadHost {
+    fn new() -> Self {
+        let alarm = Arc::default();
+        Self {
+            waker: Waker::from(Arc::new(Ring(Arc::clone(&alarm)))),
+            alarm,
+            readers: Readers::default(),
+            watched: Mutex::default(),
+            spin: Spin::default(),
+            is_attended: AtomicBool::new(false),
+            began: Instant::now(),
+            read_at: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes note of what happened to connections since they were last read, if that was long ago.
+    fn look_after(&self, multiplexer: &mut Multiplexer<Stream>, now: Instant) {
+        let now_ms = self.millis(now);
+        let read_at = self.read_at.load(Ordering::Relaxed);
+        if now_ms.saturating_sub(read_at) > TRUSTED.as_millis() as u64 {
+            self.read_at.store(now_ms, Ordering::Relaxed);
+            for connection in multiplexer.connections() {
+                multiplexer.pump(connection, now);
+            }
+        }
+    }
+
+    /// Waits for the answer to a call, and serves those of all threads unless another one does.
+    fn wait(&self, hub: &Arc<Hub>, id: Id) -> Result<Value> {
+        let poll = |context: &mut Context<'_>| hub.lock().poll(id, context).0;
+        self.readers.wait(poll, || self.read(hub, |multiplexer, context| multiplexer.poll(id, context).0))
+    }
+
+    /// Closes what a forked child inherited.
+    fn disown(&self) {
+        if let Ok(mut watched) = self.watched.try_lock() {
+            watched.clear();
+        }
+        self.alarm.disown();
+    }
+
+    /// Keeps no descriptor longer than the calls under way.
+    fn retire(&self) {
+        self.alarm.retire();
+    }
+
+    fn millis(&self, now: Instant) -> u64 {
+        now.saturating_duration_since(self.began).as_millis() as u64
+    }
+
+    /// Serves all calls until `poll` answers.
+    pub(super) fn read<T>(
+        &self,
+        hub: &Arc<Hub>,
+        poll: impl Fn(&mut Multiplexer<Stream>, &mut Context<'_>) -> Poll<T>,
+    ) -> T {
+        let mut context = Context::from_waker(&self.waker);
+        let mut answer = poll(&mut hub.lock(), &mut context);
+        if answer.is_pending() && hub.is_alone() {
+            self.spin.poll(|now| {
+                answer = hub.act(|multiplexer| {
+                    multiplexer.pump_busy(now);
+                    poll(multiplexer, &mut context)
+                });
+                answer.is_ready()
+            });
+        }
+        loop {
+            if let Poll::Ready(answer) = answer {
+                self.read_at.store(self.millis(Instant::now()), Ordering::Relaxed);
+                return answer;
+            }
+            let ready = self.ready(hub);
+            answer = hub.act(|multiplexer| {
+                let now = Instant::now();
+                for connection in ready {
+                    multiplexer.pump(connection, now);
+                }
+                multiplexer.expire(now);
+                poll(multiplexer, &mut context)
+            });
+        }
+    }
+
+    /// Waits until connections are ready, or something else is to be done, or the next deadline. Answers the connections.
+    fn ready(&self, hub: &Hub) -> SmallVec<[ConnectionId; 4]> {
+        let watched = self.watched.lock().clone();
+        let multiplexer = hub.lock();
+        let mut sockets: SmallVec<[PollFd<'_>; 4]> = SmallVec::new();
+        for (connection, socket) in &watched {
+            let wants_write = multiplexer.wants_write(*connection);
+            let ready = if wants_write { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+            sockets.push(PollFd::new(&**socket, ready));
+        }
+        let deadline = multiplexer.deadline();
+        drop(multiplexer);
+        self.alarm.wait(&sockets, deadline).into_iter().map(|at| watched[at].0).collect()
+    }
+
+    fn close(&self, hub: &Hub, connection: ConnectionId) {
+        let mut multiplexer = hub.lock();
+        // Else another one has its number by now.
+        if multiplexer.is_over(connection) {
+            self.watched.lock().retain(|(watched, _)| *watched != connection);
+            multiplexer.remove(connection);
+        }
+    }
+}
+
+/// Has the thread that reads look at its own call, which another one has ended.
+struct Ring(Arc<Alarm>);
+
+impl Wake for Ring {
+    fn wake(self: Arc<Self>) {
+        self.0.ring();
+    }
+}
+
+impl Host for ThreadHost {
+    /// Every flush is a system call of its own: calls that come while the server is at work go together.
+    fn busy(&self) -> usize {
+        1
+    }
+
+    fn watch(&self, hub: &Arc<Hub>, connection: ConnectionId) {
+        let multiplexer = hub.lock();
+        if let Some(stream) = multiplexer.stream(connection) {
+            self.watched.lock().push((connection, Arc::clone(&stream.socket)));
+        }
+        drop(multiplexer);
+        self.alarm.ring();
+    }
+
+    fn serve(&self, hub: &Arc<Hub>, connection: ConnectionId, need: Need) {
+        match need {
+            Need::Flush | Need::Send => hub.act(|multiplexer| multiplexer.flush(connection, Instant::now())),
+            Need::Read | Need::Watch => self.alarm.ring(),
+            Need::Close => self.close(hub, connection),
+        }
+    }
+
+    fn wake(&self) {
+        self.alarm.ring();
+    }
+
+    fn hurry(&self) {
+        self.alarm.ring();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
+    use std::thread;
 
     use super::*;
     use crate::error::ErrorKind;

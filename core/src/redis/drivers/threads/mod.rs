@@ -2,7 +2,7 @@
 
 mod alarm;
 pub(in crate::redis) mod blocking;
-mod host;
+mod detached;
 #[cfg(test)]
 mod interleavings;
 mod primitives;
