@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 use std::ptr::NonNull;
 use std::time::Duration;
 
-use sluicegate::bridge::{self, Kind};
+use sluicegate::bridge::Kind;
 use sluicegate::{Check, CheckAllOptions};
 
 use crate::check::{CheckOptions, Item};
@@ -23,7 +23,7 @@ export! {
         decision: *mut Decision,
     ) {
         let check = Check::new(rule, key.text(key_len)?).with(options);
-        bridge::decide(&limiter.0, Kind::Check, &check, |raw| decision.write(Decision::from(raw)))?;
+        limiter.0.decide(Kind::Check, &check, |raw| decision.write(Decision::from(raw)))?;
         Ok(())
     }
 }
@@ -102,7 +102,7 @@ export! {
         decision: *mut Decision,
     ) {
         let check = Check::new(rule, key.text(key_len)?).with(options);
-        bridge::decide(&limiter.0, Kind::Peek, &check, |raw| decision.write(Decision::from(raw)))?;
+        limiter.0.decide(Kind::Peek, &check, |raw| decision.write(Decision::from(raw)))?;
         Ok(())
     }
 }
@@ -119,7 +119,7 @@ export! {
         decision: *mut Decision,
     ) {
         let check = Check::new(rule, key.text(key_len)?).with(options);
-        bridge::decide(&limiter.0, Kind::Refund, &check, |raw| decision.write(Decision::from(raw)))?;
+        limiter.0.decide(Kind::Refund, &check, |raw| decision.write(Decision::from(raw)))?;
         Ok(())
     }
 }
@@ -136,7 +136,7 @@ export! {
         decision: *mut Decision,
     ) {
         let check = Check::new(rule, key.text(key_len)?).with(options);
-        bridge::decide(&limiter.0, Kind::Charge, &check, |raw| decision.write(Decision::from(raw)))?;
+        limiter.0.decide(Kind::Charge, &check, |raw| decision.write(Decision::from(raw)))?;
         Ok(())
     }
 }

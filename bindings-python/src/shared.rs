@@ -23,7 +23,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(limiter: RateLimiter) -> Self {
-        Self { is_in_memory: bridge::is_in_memory(&limiter), limiter }
+        Self { is_in_memory: limiter.is_in_memory(), limiter }
     }
 
     pub(crate) fn end(
@@ -70,10 +70,10 @@ impl Shared {
         check: &Check<'_>,
     ) -> PyResult<Bound<'py, Decision>> {
         if !self.is_in_memory {
-            let answer = |limiter: &RateLimiter| bridge::decide(limiter, kind, check, |raw| raw.into());
+            let answer = |limiter: &RateLimiter| limiter.decide(kind, check, |raw| raw.into());
             return Bound::new(py, self.decide(py, answer)?);
         }
-        let made = bridge::decide(&self.limiter, kind, check, |raw| Decision::of(py, raw));
+        let made = self.limiter.decide(kind, check, |raw| Decision::of(py, raw));
         made.map_err(|error| exception(py, &error))?.map_err(|error| *error)
     }
 

@@ -2,31 +2,12 @@
 
 use std::time::Duration;
 
-use super::message::{End, KeyRecordChange, Kind, Reserved, Used};
+use super::message::{End, KeyRecordChange, Reserved, Used};
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::RateLimiter;
-use crate::plan::{Form, RawDecision};
+use crate::plan::Form;
 use crate::request::Check;
-
-/// Whether the limiter is in memory, so that no call blocks for long.
-pub fn is_in_memory(limiter: &RateLimiter) -> bool {
-    limiter.is_in_memory()
-}
-
-/// Decides a single item, and returns what `make` builds of the raw decision.
-///
-/// # Errors
-/// As [`RateLimiter::check`].
-#[inline]
-pub fn decide<T>(
-    limiter: &RateLimiter,
-    kind: Kind,
-    check: &Check<'_>,
-    make: impl FnOnce(RawDecision<'_>) -> T,
-) -> Result<T> {
-    limiter.decide(kind, check, make)
-}
 
 /// [`RateLimiter::commit`], [`release`](RateLimiter::release) or [`renew`](RateLimiter::renew); without an id, of a
 /// reservation that was denied.

@@ -36,7 +36,7 @@ use crate::redis::forked;
 use crate::request::Check;
 use crate::sync::fork::generation;
 use crate::time::clock::LATEST;
-pub use blocking::{change_key_record, decide, end, is_in_memory, reserve_sleeping, wait_sleeping};
+pub use blocking::{change_key_record, end, reserve_sleeping, wait_sleeping};
 pub use line::LogLine;
 pub use log::{LogSink, end_background_log, log_in_background, log_to};
 use message::answer;

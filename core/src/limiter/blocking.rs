@@ -2,17 +2,21 @@
 
 use std::fmt;
 use std::future::ready;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use super::backend::{Backend, Limiter, polled};
-use super::driver::{Driver, now};
+use super::backend::{Backend, Calls, Limiter};
+use super::driver::Driver;
 use super::queue::{Moment, Retryable, Waiter};
 use super::rest::Rest;
 use super::shared::Shared;
 use crate::decision::Decision;
 use crate::error::{Error, ErrorKind, Result};
 use crate::matching::Request;
+#[cfg(feature = "bridge")]
+use crate::plan::RawDecision;
 use crate::plan::{End, Form, KeyRecordChange, Op};
 use crate::redis::BlockingRedis;
 use crate::request::{Check, CheckOptions};
@@ -83,6 +87,55 @@ impl RateLimiter {
     pub(crate) fn ensure_open(&self) -> Result<()> {
         self.limiter.ensure_open()
     }
+}
+
+/// What bindings to other languages need.
+#[cfg(feature = "bridge")]
+#[doc(hidden)]
+impl RateLimiter {
+    /// Whether the limiter is in memory, so that no call blocks for long.
+    pub fn is_in_memory(&self) -> bool {
+        self.limiter.is_in_memory()
+    }
+
+    /// Decides a single item, and returns what `make` builds of the raw decision.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    #[inline]
+    pub fn decide<T>(&self, op: Op, check: &Check<'_>, make: impl FnOnce(RawDecision<'_>) -> T) -> Result<T> {
+        match self.limiter.calls() {
+            Calls::Memory(calls) => calls.decide(check, op, make),
+            Calls::Server(calls) => {
+                now(move || calls.single(check, op)).map(|decision| make(RawDecision::from(&decision)))
+            }
+        }
+    }
+}
+
+/// The result of a call by a driver that blocks: its future is ready when it is first polled. It is made here, so that
+/// callers which need none do not keep room for it.
+#[inline(never)]
+pub(super) fn now<T, F: Future<Output = Result<T>>>(call: impl FnOnce() -> F) -> Result<T> {
+    match pin!(call()).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result,
+        Poll::Pending => {
+            let what = "internal error: a call that blocks was left waiting (report it)";
+            Err(Error::new(ErrorKind::Connection, what).lasting().maybe_done())
+        }
+    }
+}
+
+/// The result of a call, which is [polled once](now) where a server has to be asked. Arguments are values, or references that outlive the call.
+macro_rules! polled {
+    ($limiter:expr, $call:ident($($argument:expr),* $(,)?)) => {
+        match $limiter.calls() {
+            Calls::Memory(calls) => calls.$call($($argument),*),
+            Calls::Server(calls) => {
+                now(move || calls.$call($($argument),*))
+            }
+        }
+    };
 }
 
 /// What the public methods call: what is decided in memory at once, without a future, is so here.
@@ -224,6 +277,7 @@ impl<F: FnMut(Duration) -> bool> Rest for Parked<F> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
     use std::thread;
     use std::time::Instant;
 
@@ -244,5 +298,13 @@ mod tests {
             assert_eq!(waiting.join().unwrap().unwrap_err().kind(), ErrorKind::Closed);
         });
         assert!(began.elapsed() < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn a_blocking_call_that_is_left_waiting_is_an_error() {
+        let error = now(pending::<Result<()>>).unwrap_err();
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Connection, false), "{error}");
+        assert!(error.is_maybe_done());
+        assert_eq!(now(|| ready(Ok(1))), Ok(1));
     }
 }

@@ -1,14 +1,12 @@
 //! How a limiter reaches its server: by a driver that blocks, or by one for tasks.
 
 use std::future::ready;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
 use redis::Value;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::metrics::ServerMetrics;
 use crate::redis::{BlockingRedis, CallDeadline, Then};
 use crate::script::ScriptCall;
@@ -124,33 +122,5 @@ impl Driver for BlockingRedis {
 
     fn close(&self) {
         Self::close(self);
-    }
-}
-
-/// The result of a call by a driver that blocks: its future is ready when it is first polled. It is made here, so that
-/// callers which need none do not keep room for it.
-#[inline(never)]
-pub(super) fn now<T, F: Future<Output = Result<T>>>(call: impl FnOnce() -> F) -> Result<T> {
-    match pin!(call()).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(result) => result,
-        Poll::Pending => {
-            let what = "internal error: a call that blocks was left waiting (report it)";
-            Err(Error::new(ErrorKind::Connection, what).lasting().maybe_done())
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::future::pending;
-
-    use super::*;
-
-    #[test]
-    fn a_blocking_call_that_is_left_waiting_is_an_error() {
-        let error = now(pending::<Result<()>>).unwrap_err();
-        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Connection, false), "{error}");
-        assert!(error.is_maybe_done());
-        assert_eq!(now(|| ready(Ok(1))), Ok(1));
     }
 }

@@ -7,11 +7,8 @@ mod backend;
 mod blocking;
 mod borrowing;
 mod both;
-#[cfg(feature = "bridge")]
-mod bridged;
 mod builder;
 mod deciding;
-mod drive;
 mod driver;
 #[cfg(feature = "internal")]
 mod examining;

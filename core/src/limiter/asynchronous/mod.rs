@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use tokio::select;
 use tokio::sync::Notify;
 
+#[cfg(feature = "bridge")]
+use super::backend::Calls;
 use super::backend::{Backend, Limiter, awaited};
 use super::driver::Driver;
 use super::queue::{Moment, Retryable, Waiter};
@@ -18,7 +20,11 @@ use super::tasks::Tasks;
 use crate::decision::Decision;
 use crate::error::{Error, Result};
 use crate::matching::Request;
+#[cfg(feature = "bridge")]
+use crate::plan::RawDecision;
 use crate::plan::{End, Form, KeyRecordChange, Op};
+#[cfg(feature = "bridge")]
+use crate::redis::Hub;
 use crate::request::{Check, CheckOptions};
 use crate::reservation::{Reservation, ReservationRef, Usage};
 use crate::sync::fork::PerProcess;
@@ -81,6 +87,62 @@ impl AsyncRateLimiter {
     #[cfg(feature = "bridge")]
     pub(crate) fn ensure_open(&self) -> Result<()> {
         self.limiter.ensure_open()
+    }
+}
+
+/// What bindings to other languages need.
+#[cfg(feature = "bridge")]
+impl AsyncRateLimiter {
+    /// Tries a server, unless it is lazy. Fails if none answers, unless calls are decided all the same.
+    pub(crate) async fn connected(&self) -> Result<()> {
+        if self.limiter.shared.is_lazy {
+            return Ok(());
+        }
+        self.limiter.shared.tolerates(self.try_server(None).await)
+    }
+
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.limiter.is_in_memory()
+    }
+
+    /// The connections, if there are any: those of the near server first.
+    pub(crate) fn hubs(&self) -> Vec<Arc<Hub>> {
+        match &self.limiter.backend {
+            Backend::Server(servers) => servers.all().map(|tasks| Arc::clone(&tasks.redis.hub)).collect(),
+            Backend::Memory(_) => Vec::new(),
+        }
+    }
+
+    /// Whether checks may be decided by what a server lent or said before.
+    pub(crate) fn uses_cells(&self) -> bool {
+        match self.limiter.calls() {
+            Calls::Memory(_) => false,
+            Calls::Server(calls) => calls.uses_cells(&self.limiter.catalog(), Op::Check),
+        }
+    }
+
+    /// Decides a single check in memory, or by what a server lent or said before, and returns what `make` builds of the raw decision;
+    /// `None` where a server has to be asked, which takes I/O.
+    #[inline]
+    pub(crate) fn at_once<T>(
+        &self,
+        op: Op,
+        check: &Check<'_>,
+        make: impl FnOnce(RawDecision<'_>) -> T,
+    ) -> Option<Result<T>> {
+        match self.limiter.calls() {
+            Calls::Memory(calls) => Some(calls.decide(check, op, make)),
+            Calls::Server(calls) => {
+                let catalog = self.limiter.catalog();
+                if !calls.uses_cells(&catalog, op) {
+                    return None;
+                }
+                calls.server.usable().ok()?;
+                // A mistake is answered by the call itself.
+                let decision = calls.by_cell(&catalog, check, op).ok()??;
+                Some(Ok(make(RawDecision::from(&decision))))
+            }
+        }
     }
 }
 
