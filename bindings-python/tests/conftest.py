@@ -8,11 +8,13 @@ import os
 import subprocess
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from harness import DRIVERS, Driver
+from outages import Server
 
 from sluicegate import AsyncRateLimiter
 
@@ -117,6 +119,14 @@ def url(backend: str, servers: dict[str, str]) -> str:
 @pytest.fixture
 def redis_url(servers: dict[str, str]) -> str:
     return servers["redis"]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A Redis server of one test, which may kill it."""
+    server = Server(tmp_path)
+    yield server
+    server.kill()
 
 
 @pytest.fixture

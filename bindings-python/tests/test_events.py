@@ -7,21 +7,14 @@ import logging
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import RULES
-from test_outages import Server
+from outages import Server
 
 from sluicegate import ConnectionFailedError, RateLimiter, SluicegateError
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path)
-    yield server
-    server.kill()
 
 
 @pytest.fixture

@@ -6,17 +6,15 @@ import asyncio
 import contextlib
 import gc
 import os
-import signal
 import socket
-import subprocess
 import sys
 import time
 import weakref
 from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
 
 import pytest
 from conftest import LOOPS, RULES, Body, Turns
+from outages import Server
 
 from sluicegate import (
     AsyncRateLimiter,
@@ -27,60 +25,12 @@ from sluicegate import (
     ResponseTimeoutError,
     SluicegateError,
 )
-from sluicegate._inflight import AsyncInFlight, InFlight
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 
 # Long enough for a busy machine to kill a server before calls under way run out of time.
 RESPONSE_TIMEOUT = 1.0
 SHORT = 0.05
-
-class Server:
-    """A Redis server of one test."""
-
-    def __init__(self, folder: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self._port = free.getsockname()[1]
-        self._folder = folder
-        self.url = f"redis://127.0.0.1:{self._port}"
-        self.start()
-
-    def start(self) -> None:
-        options = {"port": self._port, "bind": "127.0.0.1", "save": "", "dir": self._folder}
-        words = [str(word) for name, value in options.items() for word in (f"--{name}", value)]
-        self._process = subprocess.Popen(["redis-server", *words], stdout=subprocess.DEVNULL)
-        end = time.monotonic() + 10
-        while not self._answers():
-            assert time.monotonic() < end, "the server does not start"
-            time.sleep(0.01)
-
-    def _answers(self) -> bool:
-        try:
-            return self.command("PING") == b"+PONG\r\n"
-        except ConnectionError:
-            return False
-
-    def command(self, line: str) -> bytes:
-        with socket.create_connection(("127.0.0.1", self._port), 5) as connection:
-            connection.sendall(f"{line}\r\n".encode())
-            return connection.recv(100)
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
-    def pause(self) -> None:
-        self._process.send_signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        self._process.send_signal(signal.SIGCONT)
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path)
-    yield server
-    server.kill()
 
 
 @pytest.fixture(params=LOOPS)
@@ -267,89 +217,6 @@ def test_a_blocking_call_ends_by_its_own_time(server: Server) -> None:
                 assert time.monotonic() - began < 6 * SHORT
         finally:
             server.resume()
-
-
-JOBS = [{"rule_id": "jobs", "algorithm": "concurrency", "limit": 1, "lease_seconds": 0.4}]
-
-
-def said(caplog: pytest.LogCaptureFixture, count: int) -> list[str]:
-    """The warnings of the package, but for those of circuit breakers, when there are so many."""
-    end = time.monotonic() + 20
-    while True:
-        records = [record for record in caplog.records if record.name == "sluicegate"]
-        found = [record.message for record in records if getattr(record, "event", "") != "breaker_open"]
-        if len(found) >= count or time.monotonic() > end:
-            return found
-        time.sleep(0.02)
-
-
-def lose(server: Server, caplog: pytest.LogCaptureFixture) -> None:
-    """Takes the server away for longer than the lease of a reservation that is renewed, which says so once, and that it is lost."""
-    server.kill()
-    assert "could not be renewed" in said(caplog, 1)[0]
-    time.sleep(1)  # several renewals fail
-    assert len(said(caplog, 1)) == 1
-    server.start()
-    assert "is renewed no longer" in said(caplog, 2)[1]
-    time.sleep(0.5)
-    assert len(said(caplog, 2)) == 2
-
-
-def test_a_renewal_that_fails_is_said_once(server: Server, caplog: pytest.LogCaptureFixture) -> None:
-    with RateLimiter(server.url, rules=JOBS, connect_timeout=SHORT, response_timeout=SHORT) as limiter:
-        held = limiter.reserve("jobs", "report", timeout=5, renewed=True)
-        lose(server, caplog)
-        assert not held.commit()
-
-
-def test_a_server_that_is_away_keeps_no_other_from_renewals(
-    server: Server, redis_url: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    patient = [{**JOBS[0], "lease_seconds": 5}]
-    with RateLimiter(server.url, rules=JOBS) as away, RateLimiter(redis_url, rules=patient, prefix="away") as limiter:
-        gone = [away.reserve("jobs", f"report {number}", renewed=True) for number in range(8)]
-        server.kill()
-        with limiter.reserve("jobs", "report", renewed=True) as held:
-            assert held
-            # Eight renewals that fail take 1.5 s each.
-            time.sleep(6)
-        assert [message for message in said(caplog, len(gone)) if "could not be renewed" not in message] == []
-
-
-def test_a_renewal_for_a_request_that_fails_is_tried_again_in_time(server: Server) -> None:
-    rules = [{**JOBS[0], "lease_seconds": 6}]
-
-    async def main() -> None:
-        options = {"rules": rules, "connect_timeout": SHORT, "response_timeout": SHORT}
-        with RateLimiter(server.url, **options) as blocking:
-            async with AsyncRateLimiter.connect(server.url, **options) as limiter:
-                flights = [
-                    InFlight(blocking.reserve("jobs", "thread", timeout=5), 60),
-                    AsyncInFlight(await limiter.reserve("jobs", "task", timeout=5), 60),
-                ]
-                await asyncio.sleep(2.5)
-                server.command("CONFIG SET maxmemory 1")
-                # They fail at half of the lease, after 3 s. Another half would be too late.
-                await asyncio.sleep(1.1)
-                server.command("CONFIG SET maxmemory 0")
-                await asyncio.sleep(3.4)
-                held = [(await limiter.peek("jobs", key, timeout=5)).remaining == 0 for key in ("thread", "task")]
-                for flight in flights:
-                    flight.end()
-                assert held == [True, True]
-
-    asyncio.run(main())
-
-
-def test_a_renewal_of_a_task_that_fails_is_said_once(server: Server, caplog: pytest.LogCaptureFixture) -> None:
-    async def main() -> None:
-        options = {"rules": JOBS, "connect_timeout": SHORT, "response_timeout": SHORT}
-        async with AsyncRateLimiter.connect(server.url, **options) as limiter:
-            held = await limiter.reserve("jobs", "report", timeout=5, renewed=True)
-            await asyncio.to_thread(lose, server, caplog)
-            assert not await held.commit()
-
-    asyncio.run(main())
 
 
 def test_a_forgotten_script_is_sent_anew(run: Callable[[Body], None], server: Server) -> None:

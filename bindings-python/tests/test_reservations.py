@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from harness import Driver
@@ -23,7 +22,6 @@ from sluicegate import (
     InvalidArgumentError,
     ManualClock,
     RateLimiter,
-    WrongTypeError,
 )
 
 Open = Callable[..., Driver]
@@ -303,101 +301,3 @@ def test_a_wait_that_makes_no_sense_is_refused(open_limiter: Open) -> None:
     with pytest.raises(TypeError, match="^wait must be a float"):
         limiter.reserve_all([Check("jobs", "alice")], wait="1")
     assert left(limiter, "jobs") == 2
-
-
-RENEWED = [{"rule_id": "jobs", "algorithm": "concurrency", "limit": 1, "lease_seconds": 0.4}]
-
-
-def said(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """The warnings of the package; that of a busy machine, of asyncio, is none."""
-    return [record.message for record in caplog.records if record.name == "sluicegate" and record.levelname == "WARNING"]
-
-
-def free_within(limiter: Driver, seconds: float) -> bool:
-    """Whether another job may run within this time."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if limiter.peek("jobs", "report"):
-            return True
-        time.sleep(0.05)
-    return False
-
-
-def test_a_block_keeps_what_is_renewed(redis_url: str, caplog: pytest.LogCaptureFixture) -> None:
-    with RateLimiter(redis_url, rules=RENEWED, prefix=uuid4().hex) as limiter:
-        with limiter.reserve("jobs", "report", renewed=True) as held:
-            assert held and not free_within(limiter, 1.2)
-        assert limiter.peek("jobs", "report")
-        all_held = limiter.reserve_all([Check("jobs", "report")], renewed=True)
-        assert not free_within(limiter, 1.0)
-        # Nobody can end it any more.
-        del all_held
-        gc.collect()
-        assert free_within(limiter, 5)
-        assert said(caplog) == []
-
-
-def test_a_block_that_outlives_its_lease_is_logged(redis_url: str, caplog: pytest.LogCaptureFixture) -> None:
-    with RateLimiter(redis_url, rules=RENEWED, prefix=uuid4().hex) as limiter:
-        with limiter.reserve("jobs", "report") as held:
-            assert free_within(limiter, 5)
-        assert said(caplog)[0].startswith('the lease of a reservation under rule "jobs" was over')
-        with pytest.raises(KeyError), limiter.reserve("jobs", "report"):
-            assert free_within(limiter, 5)
-            raise KeyError
-        assert len(said(caplog)) == 2
-        assert not held.commit()
-        with limiter.reserve("jobs", "report") as held:
-            assert free_within(limiter, 5)
-            assert not held.commit()
-        assert len(said(caplog)) == 2, "the block has been told"
-
-
-def until_said(caplog: pytest.LogCaptureFixture, count: int) -> list[str]:
-    """The warnings, when there are so many."""
-    until = time.monotonic() + 20
-    while len(said(caplog)) < count and time.monotonic() < until:
-        time.sleep(0.05)
-    return said(caplog)
-
-
-def test_a_closed_limiter_renews_nothing_more(redis_url: str, caplog: pytest.LogCaptureFixture) -> None:
-    limiter = RateLimiter(redis_url, rules=RENEWED, prefix=uuid4().hex)
-    held = limiter.reserve("jobs", "report", renewed=True)
-    limiter.close()
-    closed = f'a reservation under rule "{held.rule}" could not be renewed: the limiter is closed'
-    assert until_said(caplog, 1) == [closed]
-    time.sleep(0.5)  # in which it would have been tried ten times
-    assert said(caplog) == [closed]
-
-
-def test_a_task_keeps_what_is_renewed(redis_url: str, caplog: pytest.LogCaptureFixture) -> None:
-    async def free(limiter: AsyncRateLimiter, seconds: float) -> bool:
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            if await limiter.peek("jobs", "report"):
-                return True
-            await asyncio.sleep(0.05)
-        return False
-
-    async def main() -> None:
-        async with AsyncRateLimiter.connect(redis_url, rules=RENEWED, prefix=uuid4().hex) as limiter:
-            async with limiter.reserve("jobs", "report", renewed=True) as held:
-                assert held and not await free(limiter, 1.2)
-            assert said(caplog) == []
-            all_held = await limiter.reserve_all([Check("jobs", "report")], renewed=True)
-            assert not await free(limiter, 1.0)
-            del all_held
-            gc.collect()
-            assert await free(limiter, 5)
-            async with limiter.reserve("jobs", "report"):
-                assert await free(limiter, 5)
-            assert said(caplog)[0].startswith('the lease of a reservation under rule "jobs" was over')
-
-    asyncio.run(main())
-
-
-def test_whether_to_renew_is_a_flag(open_limiter: Callable[..., Driver]) -> None:
-    limiter = open_limiter("memory://", rules=RENEWED)
-    with pytest.raises(WrongTypeError, match="^renewed must be a bool, not int"):
-        limiter.reserve("jobs", "report", renewed=1)
