@@ -1,16 +1,17 @@
 //! A loop that watches a socket, against real servers.
 
 mod lending;
+mod outages;
+mod topologies;
 
 use std::mem::take;
 use std::sync::atomic::AtomicBool;
 use std::thread::sleep;
 
-use sluicegate_test_servers::{Cluster, Node, Options, Sentinel, Transport, finally};
+use sluicegate_test_servers::finally;
 
 use super::*;
-use crate::redis::tests::fake_server::flooding;
-use crate::redis::tests::{in_child, in_time};
+use crate::redis::tests::in_child;
 
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(600);
 
@@ -241,200 +242,6 @@ fn more_calls_than_the_kernel_takes_are_all_carried_out_once() {
     let answers = own.take(40_000);
     assert!(answers.iter().map(|answer| answer.token).eq(0..40_000));
     assert_eq!(answers.iter().filter(|answer| allowed(answer)).count(), 20_000);
-}
-
-fn server(transport: Transport) -> Redis {
-    Redis::with(&Options { transport, ..Options::default() }).unwrap()
-}
-
-#[test]
-fn a_killed_server_ends_calls_under_way_and_later_ones_succeed() {
-    a_killed_server_ends_calls(Transport::Tcp);
-}
-
-#[test]
-fn a_killed_server_ends_calls_under_way_and_later_ones_succeed_with_tls() {
-    a_killed_server_ends_calls(Transport::Tls);
-}
-
-fn a_killed_server_ends_calls(transport: Transport) {
-    let redis = server(transport);
-    let mut own = Loop::to(&redis);
-    redis.pause().unwrap();
-    own.check(1..51, "k");
-    redis.kill();
-    let answers = own.take(50);
-    assert_eq!(kinds(&answers), [ErrorKind::Connection; 50]);
-    let error = answers[0].result.as_ref().unwrap_err();
-    assert!(error.is_retryable());
-    assert!(error.message().contains("whether the call was carried out is not known"), "{error}");
-    own.check(1..2, "k");
-    assert_eq!(kinds(&own.take(1)), [ErrorKind::Connection]);
-
-    redis.restart().unwrap();
-    own.recover();
-}
-
-#[test]
-fn a_restart_during_a_quiet_time_costs_no_error() {
-    let redis = Redis::start().unwrap();
-    let mut own = Loop::open(redis.url());
-    for round in 0..5 {
-        redis.restart().unwrap();
-        // The loop notices that the connection is gone.
-        (0..3).for_each(|_| own.turn());
-        assert_eq!(own.admitted(3, &round.to_string()), 3);
-        own.recover();
-    }
-}
-
-#[test]
-fn a_silent_server_is_a_timeout_in_time_and_is_used_again_when_it_wakes() {
-    a_silent_server_is_a_timeout(Transport::Tcp);
-}
-
-#[test]
-fn a_silent_server_is_a_timeout_in_time_and_is_used_again_when_it_wakes_with_tls() {
-    a_silent_server_is_a_timeout(Transport::Tls);
-}
-
-fn a_silent_server_is_a_timeout(transport: Transport) {
-    let redis = server(transport);
-    let mut own = Loop::to(&redis);
-    redis.pause().unwrap();
-    let began = Instant::now();
-    own.check(1..11, "k");
-    sleep(Duration::from_millis(100));
-    own.check(11..21, "k");
-    let answers = own.take(20);
-    let took = began.elapsed();
-    assert_eq!(kinds(&answers), [ErrorKind::Timeout; 20]);
-    assert!(took >= RESPONSE_TIMEOUT + Duration::from_millis(90) && took < 3 * RESPONSE_TIMEOUT, "{took:?}");
-    redis.resume().unwrap();
-    own.recover();
-}
-
-#[test]
-fn a_flood_of_pushes_leaves_the_loop_its_other_work() {
-    in_time(|| {
-        let mut own = Loop::open(&flooding());
-        let (began, timeout) = (Instant::now(), Duration::from_millis(200));
-        let hasty = OwnedCall::Single(Kind::Check, Item { timeout: Some(timeout), ..item("k") });
-        own.submit(vec![(1, hasty)]);
-        let mut turns = 0;
-        while own.answers.is_empty() {
-            own.turn();
-            turns += 1;
-        }
-        let took = began.elapsed();
-        assert_eq!(kinds(&own.take(1)), [ErrorKind::Timeout]);
-        // Late by what a busy machine takes, not by the length of the flood.
-        assert!(took < timeout + Duration::from_secs(2), "{took:?}");
-        assert!(turns >= 10, "{turns}");
-    });
-}
-
-#[test]
-fn no_call_waits_for_a_server_that_it_does_not_need() {
-    let cluster = Cluster::start().unwrap();
-    let mut own = Loop::patient(&cluster.url(), Duration::from_secs(5));
-    let keys: Vec<String> = (0..20).map(|number| number.to_string()).collect();
-    let primary = |key: &str| cluster.primary_of(&format!("{{{key}}}")).unwrap().port();
-    let (silent, others): (Vec<_>, Vec<_>) = keys.iter().partition(|key| primary(key) == primary(&keys[0]));
-    assert!(keys.iter().all(|key| own.admitted(1, key) == 1));
-    let node = cluster.primary_of(&format!("{{{}}}", keys[0])).unwrap();
-    node.pause().unwrap();
-    for (token, key) in (100..).zip(&silent) {
-        own.check(token..token + 1, key);
-    }
-    for key in &others {
-        own.check(1..2, key);
-        let answers = own.take(1);
-        // None of those that were asked first has an answer yet.
-        assert!(answers[0].token == 1 && allowed(&answers[0]), "{answers:?}");
-    }
-    node.resume().unwrap();
-    assert!(own.take(silent.len()).iter().all(allowed));
-}
-
-#[test]
-fn a_call_waits_no_longer_for_sentinels_than_they_take() {
-    let servers = Sentinel::start().unwrap();
-    let mut own = Loop::open(&servers.url());
-    let took = |_| {
-        // What they said is so old by then that a call asks again first.
-        let rested = Instant::now() + Duration::from_millis(900);
-        own.run_until(|_| Instant::now() >= rested);
-        let began = Instant::now();
-        assert_eq!(own.admitted(1, "k"), 1);
-        began.elapsed()
-    };
-    let took: Vec<_> = (0..5).map(took).collect();
-    // The machine may have been busy once.
-    let slow = took.iter().filter(|took| **took > Duration::from_millis(90));
-    assert!(slow.count() < 2, "{took:?}");
-}
-
-#[test]
-fn keys_that_are_being_moved_are_asked_for_again_soon() {
-    let cluster = Cluster::start().unwrap();
-    let mut own = Loop::patient(&cluster.url(), Duration::from_secs(5));
-    let both = || OwnedCall::All(vec![item("k"), Item { rule: "quick".into(), ..item("k") }], None);
-    own.submit(vec![(1, both())]);
-    assert!(allowed(&own.take(1)[0]));
-    // One of the keys has been moved, the other has not: nobody can execute the call.
-    let source = cluster.primary_of("{k}").unwrap();
-    let others = (0..100).map(|number| cluster.primary_of(&format!("{{{number}}}")).unwrap());
-    let target = others.into_iter().find(|node| node.port() != source.port()).unwrap();
-    let mut client = source.client().unwrap();
-    let key: String = redis::cmd("RANDOMKEY").query(&mut client).unwrap();
-    let slot: u16 = redis::cmd("CLUSTER").arg("KEYSLOT").arg(&key).query(&mut client).unwrap();
-    let id = |node: &Node| -> String {
-        redis::cmd("CLUSTER").arg("MYID").query(&mut node.client().unwrap()).unwrap()
-    };
-    let set = |node: &Node, state: &str, id: &str| {
-        let mut cmd = redis::cmd("CLUSTER");
-        cmd.arg("SETSLOT").arg(slot).arg(state).arg(id).exec(&mut node.client().unwrap()).unwrap();
-    };
-    let migrate = |client: &mut redis::Connection, key: &str| {
-        let mut migrate = redis::cmd("MIGRATE");
-        migrate.arg("127.0.0.1").arg(target.public_port()).arg(key).arg(0).arg(1000);
-        migrate.exec(client).unwrap();
-    };
-    set(target, "IMPORTING", &id(source));
-    set(source, "MIGRATING", &id(target));
-    migrate(&mut client, &key);
-
-    own.submit(vec![(2, both())]);
-    let asked = Instant::now();
-    own.run_until(|_| asked.elapsed() > Duration::from_millis(200));
-    assert!(own.answers.is_empty(), "{:?}", own.answers);
-    // It may have expired.
-    let other: Option<String> = redis::cmd("RANDOMKEY").query(&mut client).unwrap();
-    other.iter().for_each(|other| migrate(&mut client, other));
-    for node in [target, source] {
-        set(node, "NODE", &id(target));
-    }
-    let moved = Instant::now();
-    assert!(allowed(&own.take(1)[0]));
-    // It is asked for again every 10 ms.
-    assert!(moved.elapsed() < Duration::from_secs(1), "{:?}", moved.elapsed());
-}
-
-#[test]
-fn answers_that_come_after_a_timeout_are_nobodys() {
-    let redis = Redis::start().unwrap();
-    let mut own = Loop::open(redis.url());
-    redis.pause().unwrap();
-    own.check(1..2, "early");
-    sleep(RESPONSE_TIMEOUT * 2 / 3);
-    own.check(2..3, "late");
-    own.run_until(|this| this.answers.len() == 1);
-    redis.resume().unwrap();
-    let answers = own.take(2);
-    assert_eq!(kinds(&answers[..1]), [ErrorKind::Timeout]);
-    assert!(allowed(&answers[1]), "{answers:?}");
-    own.recover();
 }
 
 #[test]
