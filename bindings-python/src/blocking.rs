@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use sluicegate::CheckAllOptions;
 use sluicegate::bridge::{self, End, Form, KeyRecordChange, Kind, Used};
+use sluicegate::{Check, CheckAllOptions};
 
 use crate::arguments::{
     Given, Key, Object, Optional, Resource, about_key, block, flag, optional_id, optional_span,
@@ -76,7 +76,7 @@ impl RateLimiter {
         request_id: Optional<'_>,
     ) -> PyResult<Bound<'py, Decision>> {
         let check = requested(rule, &key, &cost, resource.as_ref(), limit, timeout, request_id)?;
-        self.shared.single(rule.py(), Kind::Check, &check)
+        self.single(rule.py(), Kind::Check, &check)
     }
 
     /// What `check` would answer now; changes nothing.
@@ -94,7 +94,7 @@ impl RateLimiter {
         timeout: Optional<'_>,
     ) -> PyResult<Bound<'py, Decision>> {
         let check = requested(rule, &key, &cost, resource.as_ref(), limit, timeout, None)?;
-        self.shared.single(rule.py(), Kind::Peek, &check)
+        self.single(rule.py(), Kind::Peek, &check)
     }
 
     /// Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
@@ -113,7 +113,7 @@ impl RateLimiter {
         request_id: Optional<'_>,
     ) -> PyResult<Bound<'py, Decision>> {
         let check = requested(rule, &key, &cost, resource.as_ref(), limit, timeout, request_id)?;
-        self.shared.single(rule.py(), Kind::Refund, &check)
+        self.single(rule.py(), Kind::Refund, &check)
     }
 
     /// Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then.
@@ -132,7 +132,7 @@ impl RateLimiter {
         request_id: Optional<'_>,
     ) -> PyResult<Bound<'py, Decision>> {
         let check = requested(rule, &key, &cost, resource.as_ref(), limit, timeout, request_id)?;
-        self.shared.single(rule.py(), Kind::Charge, &check)
+        self.single(rule.py(), Kind::Charge, &check)
     }
 
     /// Decides several checks together: all of them are charged, or none is. The decision is that of the
@@ -473,5 +473,19 @@ impl RateLimiter {
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
         self.close(py);
+    }
+}
+
+impl RateLimiter {
+    /// Decides a single item. In memory the answer is made where it was worked out: to hand it on takes as long as
+    /// deciding.
+    #[inline]
+    fn single<'py>(&self, py: Python<'py>, kind: Kind, check: &Check<'_>) -> PyResult<Bound<'py, Decision>> {
+        if !self.shared.is_in_memory {
+            let answer = |limiter: &sluicegate::RateLimiter| limiter.decide(kind, check, |raw| raw.into());
+            return Bound::new(py, self.shared.decide(py, answer)?);
+        }
+        let made = self.shared.limiter.decide(kind, check, |raw| Decision::of(py, raw));
+        made.map_err(|error| exception(py, &error))?.map_err(|error| *error)
     }
 }

@@ -4,8 +4,8 @@ use std::thread;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use sluicegate::bridge::{self, End, KeyRecordChange, Kind, Used};
-use sluicegate::{Check, RateLimiter, Result};
+use sluicegate::bridge::{self, End, KeyRecordChange, Used};
+use sluicegate::{RateLimiter, Result};
 
 use crate::arguments::{Given, Key, Object, Optional, requested};
 use crate::decision::Decision;
@@ -18,7 +18,7 @@ pub(crate) type Sleep<'a> = &'a mut (dyn FnMut(Duration) -> bool + Send);
 pub(crate) struct Shared {
     pub(crate) limiter: RateLimiter,
     /// Then nothing is gained by letting other threads run meanwhile.
-    is_in_memory: bool,
+    pub(crate) is_in_memory: bool,
 }
 
 impl Shared {
@@ -58,23 +58,6 @@ impl Shared {
     ) -> PyResult<bool> {
         let check = requested(rule, key, &Given(None), None, None, timeout, None)?;
         self.call(rule.py(), |limiter| bridge::change_key_record(limiter, &check, change))
-    }
-
-    /// Decides a single item. In memory the answer is made where it was worked out: to hand it on takes as long as
-    /// deciding.
-    #[inline]
-    pub(crate) fn single<'py>(
-        &self,
-        py: Python<'py>,
-        kind: Kind,
-        check: &Check<'_>,
-    ) -> PyResult<Bound<'py, Decision>> {
-        if !self.is_in_memory {
-            let answer = |limiter: &RateLimiter| limiter.decide(kind, check, |raw| raw.into());
-            return Bound::new(py, self.decide(py, answer)?);
-        }
-        let made = self.limiter.decide(kind, check, |raw| Decision::of(py, raw));
-        made.map_err(|error| exception(py, &error))?.map_err(|error| *error)
     }
 
     pub(crate) fn decide(
