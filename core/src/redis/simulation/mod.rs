@@ -8,6 +8,7 @@ mod discoverer;
 mod faults;
 mod ledger;
 mod network;
+mod order;
 mod plan;
 mod protocol;
 mod random;
