@@ -54,6 +54,8 @@ mod callers;
 mod catalog;
 mod cells;
 mod decision;
+#[cfg(test)]
+mod effort;
 mod error;
 mod events;
 #[cfg(test)]

@@ -45,8 +45,9 @@ FORM = step("format", "cargo", "fmt", "--all", "--check", most=60)
 PROGRAMS = step("programs", "tests/runner/programs", "--build")
 COMPILED = step("compile", "tests/runner/programs", "--compile", after=("programs",))
 LINTS = step("lints", "cargo", "clippy", *WORKSPACE, "--all-targets", "--", "-D", "warnings")
-# Default features only.
-FEWER = step("lints by default", "cargo", "clippy", "-p", "sluicegate", "--all-targets", "--locked", "--", "-D", "warnings")
+# Default features only; tests too at night.
+FEWER = step("lints by default", "cargo", "clippy", "-p", "sluicegate", "--locked", "--", "-D", "warnings")
+FEWER_TESTS = step("lints of tests by default", "cargo", "clippy", "-p", "sluicegate", "--all-targets", "--locked", "--", "-D", "warnings")
 DOCUMENTED = step("documentation", "env", "RUSTDOCFLAGS=-D warnings", "cargo", "doc", "--no-deps", *WORKSPACE)
 
 # In the order in which they are wanted: the first that can run runs first.
@@ -100,6 +101,8 @@ BY_NIGHT = {"SLUICEGATE_LONG_TESTS": "1"}
 NIGHTLY = [
     PROGRAMS,
     COMPILED,
+    FEWER_TESTS,
+    suite("core", of_cargo, "tests/runner/programs", after=("compile",), most=3600),
     *map(package, KINDS),
     suite("packages", of_runner, "tests/packages/run", "--all", after=PACKAGES, most=3600),
     suite("fuzz", of_cargo, "tests/fuzz/run", FUZZ_SECONDS["nightly"], after=("compile",), most=3600),
@@ -112,7 +115,5 @@ NIGHTLY = [
     suite("chaos", of_unittest, "tests/chaos/run", after=("programs", "package wheel", "package npm", "package c-archive"), most=3600),
     suite("Python vectors", of_runner, "bindings-python/tests/run", "vectors", after=("programs", "package wheel")),
     unittests("reference"),
-    suite("properties", of_cargo, "tests/runner/programs", "--target", "properties", after=("compile",), most=3600),
     Job("servers", ["tests/matrix/run"], "debug", of_runner, ("compile",), 3600),
-    Job("leases", ["cargo", "test", "-p", "sluicegate-conformance", "--test", "lease_processes"], "debug", of_cargo, ("compile",), 600),
 ]

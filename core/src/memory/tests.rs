@@ -1,6 +1,7 @@
 use super::*;
 use crate::catalog::{Catalog, Share};
 use crate::decision::Source;
+use crate::effort::by_day;
 use crate::keys::secret::SecretNames;
 use crate::plan::Form;
 use crate::request::Check;
@@ -23,14 +24,14 @@ fn check(engine: &Engine, catalog: &Catalog, key: &str, now: Micros) -> bool {
 fn memory_follows_the_keys_that_are_alive() {
     let (engine, catalog) =
         (Engine::new(MAX_KEYS), catalog(r#""algorithm": "gcra", "limit": 1, "window_size_seconds": 1"#));
-    const KEYS: usize = 1_000_000;
-    for key in 0..KEYS {
+    let keys = by_day(1_000_000) as usize;
+    for key in 0..keys {
         assert!(check(&engine, &catalog, &key.to_string(), 0));
     }
-    assert_eq!(engine.len(), KEYS);
+    assert_eq!(engine.len(), keys);
     let full = engine.places();
     // All have expired; one key that lives on sweeps the others out.
-    for call in 0..KEYS as Micros {
+    for call in 0..keys as Micros {
         check(&engine, &catalog, "alive", (call + 2) * SECOND);
     }
     assert!(engine.len() <= 65 * engine.shards.len(), "{} states are left", engine.len());

@@ -1,5 +1,6 @@
-//! The vectors, on every backend, through both limiters.
+//! The vectors: with `SLUICEGATE_LONG_TESTS` on every backend through both limiters, otherwise each backend by one of them.
 
+use std::env;
 use std::io::{self, Write};
 
 use sluicegate_conformance::{Backend, Driver, Tally, run_all};
@@ -20,32 +21,25 @@ fn passes(driver: Driver, name: &str, backend: &Backend) -> io::Result<()> {
     Ok(())
 }
 
-#[test]
-fn blocking_in_memory() -> io::Result<()> {
-    passes(Driver::Blocking, "memory", &Backend::Memory)
+/// By day through one of the limiters.
+fn play(name: &str, by_day: Driver, backend: impl Fn() -> Backend) -> io::Result<()> {
+    let is_night = env::var_os("SLUICEGATE_LONG_TESTS").is_some();
+    let drivers =
+        [Driver::Blocking, Driver::Async].into_iter().filter(|driver| is_night || *driver == by_day);
+    drivers.into_iter().try_for_each(|driver| passes(driver, name, &backend()))
 }
 
 #[test]
-fn blocking_on_redis() -> io::Result<()> {
-    passes(Driver::Blocking, "redis", &Backend::redis())
+fn in_memory() -> io::Result<()> {
+    play("memory", Driver::Blocking, || Backend::Memory)
 }
 
 #[test]
-fn blocking_on_a_cluster() -> io::Result<()> {
-    passes(Driver::Blocking, "cluster", &Backend::cluster())
+fn on_redis() -> io::Result<()> {
+    play("redis", Driver::Async, Backend::redis)
 }
 
 #[test]
-fn async_in_memory() -> io::Result<()> {
-    passes(Driver::Async, "memory", &Backend::Memory)
-}
-
-#[test]
-fn async_on_redis() -> io::Result<()> {
-    passes(Driver::Async, "redis", &Backend::redis())
-}
-
-#[test]
-fn async_on_a_cluster() -> io::Result<()> {
-    passes(Driver::Async, "cluster", &Backend::cluster())
+fn on_a_cluster() -> io::Result<()> {
+    play("cluster", Driver::Blocking, Backend::cluster)
 }

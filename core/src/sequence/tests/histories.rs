@@ -8,6 +8,7 @@ use super::super::{Clocks, Step, protocol};
 use super::server::{Server, catalog, check};
 use crate::algorithm::{Demand, Micros, Policy, State};
 use crate::catalog::Catalog;
+use crate::effort::by_day;
 use crate::plan::{Charge, Op, Outcome, Plan};
 
 pub(super) const KINDS: [&str; 13] = [
@@ -202,7 +203,7 @@ fn lua_takes_back_what_rust_does() {
     let server = RefCell::new(Server::start());
     let acts = prop_oneof![6 => checks_and_compensations(), 1 => Just(Act::Refund), 1 => Just(Act::Charge)];
     let kinds = [KINDS.as_slice(), &[FIRST_REQUEST]].concat();
-    proptest!(ProptestConfig::with_cases(1_500), |(rule in rules(&kinds), events in histories(acts, -2.0))| {
+    proptest!(ProptestConfig::with_cases(by_day(1_500)), |(rule in rules(&kinds), events in histories(acts, -2.0))| {
         plays_alike(&mut server.borrow_mut(), &rule, &events)?;
     });
 }
@@ -235,7 +236,7 @@ fn admits_nobody_wrongly(rule: &Rule, events: &[Event]) -> Result<(), TestCaseEr
 #[test]
 fn nobody_is_admitted_wrongly() {
     let histories = histories(checks_and_compensations(), 0.0);
-    proptest!(ProptestConfig::with_cases(5_000), |(rule in rules(&KINDS), events in histories)| {
+    proptest!(ProptestConfig::with_cases(by_day(5_000)), |(rule in rules(&KINDS), events in histories)| {
         admits_nobody_wrongly(&rule, &events)?;
     });
 }

@@ -9,6 +9,7 @@ use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
 
 use self::readers::Readers;
+use crate::effort::by_day;
 
 #[allow(clippy::duplicate_mod, reason = "the same steps, made of other primitives")]
 #[path = "readers.rs"]
@@ -31,7 +32,8 @@ mod primitives {
 
 const THREADS: usize = 3;
 const CALLS: usize = 2;
-const ORDERS: usize = 3_000;
+/// By day a third.
+const ORDERS: u32 = 3_000;
 
 enum Call {
     Waiting(Option<Waker>),
@@ -175,8 +177,9 @@ fn play(meanwhile: impl Fn(&World) + Send + Sync + Copy + 'static, is_right: fn(
         callers.into_iter().for_each(|caller| caller.join().unwrap());
         server.join().unwrap();
     };
-    shuttle::check_random(scenario, ORDERS);
-    shuttle::check_pct(scenario, ORDERS, 3);
+    let orders = by_day(ORDERS) as usize;
+    shuttle::check_random(scenario, orders);
+    shuttle::check_pct(scenario, orders, 3);
 }
 
 #[test]

@@ -18,7 +18,10 @@ use plan::Plan;
 use story::Told;
 use world::World;
 
-const HISTORIES: u64 = 100;
+use crate::effort::by_day;
+
+/// By day a third.
+const HISTORIES: u32 = 120;
 
 fn setting(name: &str) -> Option<u64> {
     env::var(name).ok()?.parse().ok()
@@ -27,8 +30,8 @@ fn setting(name: &str) -> Option<u64> {
 #[test]
 fn no_history_of_regions_exceeds_its_bound() {
     let only = setting("SLUICEGATE_SIMULATION_SEED");
-    let histories =
-        setting("SLUICEGATE_SIMULATION_HISTORIES").map_or(HISTORIES, |histories| histories.min(1_000));
+    let histories = setting("SLUICEGATE_SIMULATION_HISTORIES")
+        .map_or(by_day(HISTORIES).into(), |histories| histories.min(1_000));
     let seeds = only.map_or(0..histories, |seed| seed..seed + 1);
     let (mut near, mut by_part) = (0, 0);
     for seed in seeds {
@@ -48,7 +51,7 @@ fn no_history_of_regions_exceeds_its_bound() {
 #[test]
 fn two_maps_at_once_add_one_full_bound() {
     let mut exceed_one = 0;
-    for seed in 0..HISTORIES / 2 {
+    for seed in 0..u64::from(by_day(HISTORIES)) / 2 {
         let plan = Plan::random(seed);
         let plan = Plan { second_map: Some(0.0..plan.lasts), losses: Vec::new(), ..plan };
         let story = World::new(&plan, seed).play();
