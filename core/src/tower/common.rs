@@ -8,15 +8,16 @@ use std::time::Duration;
 use http::Response;
 use http::request::Parts;
 
+use super::answer::{Answer, Find, Hook, find};
 use super::count::Count;
+use super::refusal::Refusal;
 use crate::http::TrustedProxies;
 use crate::{Decision, HeaderStyle};
 
-/// Finds something in the head of a request.
-pub(super) type Find<T> = Arc<dyn Fn(&Parts) -> Option<T> + Send + Sync>;
-type Is = Arc<dyn Fn(&Parts) -> bool + Send + Sync>;
-type Tell = Arc<dyn Fn(&Parts, &Decision) + Send + Sync>;
-type Respond = Arc<dyn Fn(&Parts, &Decision) -> Response<String> + Send + Sync>;
+/// Finds the address of a connection, which nobody has to wait for.
+type FindPeer = Arc<dyn Fn(&Parts) -> Option<IpAddr> + Send + Sync>;
+/// A function of the application about a decision.
+type OnDecision<T> = Arc<dyn Fn(&Parts, &Decision) -> Answer<T> + Send + Sync>;
 
 /// What middleware does with a request when the limiter cannot decide, for example because its server is unreachable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -33,14 +34,17 @@ pub enum OnError {
 pub(super) struct Common {
     pub(super) user_id: Option<Find<String>>,
     pub(super) api_key: Option<Find<String>>,
-    pub(super) peer: Option<Find<IpAddr>>,
+    pub(super) peer: Option<FindPeer>,
     pub(super) trusted: TrustedProxies,
     pub(super) style: HeaderStyle,
     pub(super) on_error: OnError,
     pub(super) max_lease: Duration,
-    pub(super) skip: Option<Is>,
-    pub(super) on_denied: Option<Respond>,
-    pub(super) on_decision: Option<Tell>,
+    pub(super) skip: Option<Hook<bool>>,
+    pub(super) key: Option<Find<String>>,
+    pub(super) cost: Option<Hook<u64>>,
+    pub(super) limit: Option<Find<u64>>,
+    pub(super) on_denied: Option<OnDecision<Response<String>>>,
+    pub(super) on_decision: Option<OnDecision<()>>,
     pub(super) count: Count,
 }
 
@@ -55,6 +59,9 @@ impl Common {
             on_error: OnError::default(),
             max_lease: Duration::from_secs(3600),
             skip: None,
+            key: None,
+            cost: None,
+            limit: None,
             on_denied: None,
             on_decision: None,
             count: Count::All,
@@ -64,12 +71,36 @@ impl Common {
     /// The address of the client.
     pub(super) fn client(&self, parts: &Parts) -> Option<IpAddr> {
         let lines = parts.headers.get_all(self.trusted.header().name()).iter().map(|line| line.as_bytes());
-        crate::http::client(lines, || find(&self.peer, parts), &self.trusted)
+        let peer = || self.peer.as_ref().and_then(|find| find(parts));
+        crate::http::client(lines, peer, &self.trusted)
     }
 
     /// Whether the request is exempt.
-    pub(super) fn skips(&self, parts: &Parts) -> bool {
-        self.skip.as_ref().is_some_and(|skip| skip(parts))
+    pub(super) async fn skips(&self, parts: &Parts) -> bool {
+        match &self.skip {
+            Some(skip) => skip(parts).get().await,
+            None => false,
+        }
+    }
+
+    /// What the application says that a request costs.
+    pub(super) async fn cost(&self, parts: &Parts) -> Result<Option<u64>, Refusal> {
+        match &self.cost {
+            Some(cost) => positive("cost", cost(parts).get().await).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The limit that the application states for a request.
+    pub(super) async fn limit(&self, parts: &Parts) -> Result<Option<u64>, Refusal> {
+        find(&self.limit, parts).await.map(|limit| positive("limit", limit)).transpose()
+    }
+}
+
+fn positive(what: &str, value: u64) -> Result<u64, Refusal> {
+    match value {
+        0 => Err(Refusal::Broken(format!("{what} returned 0 (at least 1; `skip` exempts requests)"))),
+        value => Ok(value),
     }
 }
 
@@ -85,24 +116,28 @@ impl fmt::Debug for Common {
     }
 }
 
-/// What a function of the application finds, if there is one.
-pub(super) fn find<T>(function: &Option<Find<T>>, parts: &Parts) -> Option<T> {
-    function.as_ref().and_then(|find| find(parts))
-}
-
 /// The options that every layer has, of a type that keeps them in this field.
 macro_rules! common_options {
     ($($field:ident).+) => {
         /// Where the user is found, once authenticated. A name that is empty is a mistake of the function: the request is answered
         /// with 500. Default: nowhere.
-        pub fn user_id(mut self, find: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
-            self.$($field).+.user_id = Some(Arc::new(find));
+        ///
+        /// This function and those below may have to wait, such as for a database: then they answer [`later`](crate::tower::later).
+        /// That which finds the `peer` does not wait.
+        pub fn user_id<A: Into<Answer<Option<String>>>>(
+            mut self,
+            find: impl Fn(&Parts) -> A + Send + Sync + 'static,
+        ) -> Self {
+            self.$($field).+.user_id = Some(hook(find));
             self
         }
 
         /// Where the API key is found. Default: nowhere.
-        pub fn api_key(mut self, find: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
-            self.$($field).+.api_key = Some(Arc::new(find));
+        pub fn api_key<A: Into<Answer<Option<String>>>>(
+            mut self,
+            find: impl Fn(&Parts) -> A + Send + Sync + 'static,
+        ) -> Self {
+            self.$($field).+.api_key = Some(hook(find));
             self
         }
 
@@ -164,24 +199,63 @@ macro_rules! common_options {
         }
 
         /// Exempts the requests for which `skip` says so, before anything else is asked, such as health checks and preflights.
-        pub fn skip(mut self, skip: impl Fn(&Parts) -> bool + Send + Sync + 'static) -> Self {
-            self.$($field).+.skip = Some(Arc::new(skip));
+        pub fn skip<A: Into<Answer<bool>>>(
+            mut self,
+            skip: impl Fn(&Parts) -> A + Send + Sync + 'static,
+        ) -> Self {
+            self.$($field).+.skip = Some(hook(skip));
+            self
+        }
+
+        /// Who is counted by rates and by named rules without `identifier_type`; to find nobody is a mistake, which is answered with
+        /// 500. For a key of several parts see [`CompositeKey`](crate::CompositeKey). Default: the user if
+        /// [`user_id`](Self::user_id) finds one, or else the address.
+        pub fn key<A: Into<Answer<Option<String>>>>(
+            mut self,
+            find: impl Fn(&Parts) -> A + Send + Sync + 'static,
+        ) -> Self {
+            self.$($field).+.key = Some(hook(find));
+            self
+        }
+
+        /// What a request costs; at least 1. It may be the length of the body as `Content-Length` states it: the body is not read, and
+        /// one that is sent in chunks does not state it. Default: 1 at a route, elsewhere the `cost` of the rules.
+        pub fn cost<A: Into<Answer<u64>>>(
+            mut self,
+            cost: impl Fn(&Parts) -> A + Send + Sync + 'static,
+        ) -> Self {
+            self.$($field).+.cost = Some(hook(cost));
+            self
+        }
+
+        /// The limit for a request in place of that of every rule that is applied, such as that of a plan; `None`: the rules' own. At
+        /// least 1, and for rules with a single limit.
+        pub fn limit<A: Into<Answer<Option<u64>>>>(
+            mut self,
+            limit: impl Fn(&Parts) -> A + Send + Sync + 'static,
+        ) -> Self {
+            self.$($field).+.limit = Some(hook(limit));
             self
         }
 
         /// Makes the response to a denied request. It gets those headers of a denial that it lacks. Default: 429 with problem
         /// details, or the status of gRPC.
-        pub fn on_denied(
+        pub fn on_denied<A: Into<Answer<Response<String>>>>(
             mut self,
-            respond: impl Fn(&Parts, &Decision) -> Response<String> + Send + Sync + 'static,
+            respond: impl Fn(&Parts, &Decision) -> A + Send + Sync + 'static,
         ) -> Self {
-            self.$($field).+.on_denied = Some(Arc::new(respond));
+            self.$($field).+.on_denied =
+                Some(Arc::new(move |parts: &Parts, decision: &Decision| respond(parts, decision).into()));
             self
         }
 
         /// Is called with every decision, such as for metrics. It only looks.
-        pub fn on_decision(mut self, tell: impl Fn(&Parts, &Decision) + Send + Sync + 'static) -> Self {
-            self.$($field).+.on_decision = Some(Arc::new(tell));
+        pub fn on_decision<A: Into<Answer<()>>>(
+            mut self,
+            tell: impl Fn(&Parts, &Decision) -> A + Send + Sync + 'static,
+        ) -> Self {
+            self.$($field).+.on_decision =
+                Some(Arc::new(move |parts: &Parts, decision: &Decision| tell(parts, decision).into()));
             self
         }
 

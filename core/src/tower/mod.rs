@@ -50,7 +50,7 @@
 //! # Who is counted
 //!
 //! Users, API keys and addresses are found by functions of yours, which see the head of the request and whatever
-//! earlier layers and the server put into its extensions. **A rule does not apply to a request that lacks what
+//! earlier layers and the server put into its extensions. Where they have to wait, they answer [`later`]. **A rule does not apply to a request that lacks what
 //! the rule counts by**: without [`peer`](RateLimitLayer::peer), rules per address limit nobody.
 //!
 //! `X-Forwarded-For` is ignored, since any client can send it, unless
@@ -63,20 +63,26 @@
 //! read is given with [`Request`](crate::Request); a request that can be read in too many ways is answered with
 //! `400 Bad Request`.
 
+mod answer;
 mod body;
 mod caches;
+mod chosen;
 mod common;
 mod count;
 mod flight;
+mod keys;
 mod layer;
+mod named;
 mod refusal;
 mod route;
 mod service;
 
 pub use crate::http::{ForwardedHeader, TrustedProxies};
+pub use answer::{Answer, later};
 pub use body::ResponseBody;
 pub use common::OnError;
 pub use count::Count;
+pub use keys::NoAddress;
 pub use layer::RateLimitLayer;
-pub use route::{Limits, NoAddress, RouteLimit, RouteLimitLayer, RouteLimits};
+pub use route::{Limits, RouteLimit, RouteLimitLayer, RouteLimits};
 pub use service::RateLimit;

@@ -23,6 +23,14 @@ impl From<Error> for Refusal {
 }
 
 impl Refusal {
+    /// A mistake of the application, in a message that names where it was made.
+    pub(super) fn at(self, place: &str) -> Self {
+        match self {
+            Self::Broken(message) => Self::Broken(format!("{place}: {message}")),
+            other => other,
+        }
+    }
+
     /// A user whose name is empty would be counted by no rule, or together with others.
     pub(super) fn empty_user() -> Self {
         Self::Broken("user_id returned an empty text (return None for a request without a user)".to_owned())

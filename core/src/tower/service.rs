@@ -56,11 +56,11 @@ impl Limits {
 
     /// `None` for a request that is not limited.
     async fn decide(&self, parts: &Parts) -> Result<Option<Reservation>, Refusal> {
-        if self.common().skips(parts) {
+        if self.common().skips(parts).await {
             return Ok(None);
         }
         match self {
-            Self::Matching(layer) => layer.decide(parts).await.map(Some),
+            Self::Matching(layer) => layer.decide(parts).await,
             Self::Route(route) => route.decide(parts).await,
         }
     }
@@ -154,11 +154,11 @@ async fn judge(limits: &Limits, parts: &mut Parts) -> LimitOutcome {
         Err(refusal) => return refused(refusal, parts, common.on_error),
     };
     if let Some(tell) = &common.on_decision {
-        tell(parts, &decided);
+        tell(parts, &decided).get().await;
     }
     match decided.allowed {
         true => admitted(decided, limits, parts),
-        false => LimitOutcome::Answer(denied(&decided, common, parts)),
+        false => LimitOutcome::Answer(denied(&decided, common, parts).await),
     }
 }
 
@@ -177,10 +177,10 @@ fn admitted(reservation: Reservation, limits: &Limits, parts: &mut Parts) -> Lim
 }
 
 /// The application's own response gets those headers of a denial that it lacks.
-fn denied(decision: &Decision, common: &Common, parts: &Parts) -> Response<String> {
+async fn denied(decision: &Decision, common: &Common, parts: &Parts) -> Response<String> {
     let problem = Problem::denied(decision, common.style);
     let Some(respond) = &common.on_denied else { return response(problem, parts) };
-    let mut response = respond(parts, decision);
+    let mut response = respond(parts, decision).get().await;
     let of_denial = problem.headers.into_iter().filter(|(name, _)| *name != "Content-Type").collect();
     for (name, value) in fields(of_denial).iter() {
         response.headers_mut().entry(name).or_insert_with(|| value.clone());

@@ -1,6 +1,5 @@
 //! Limits of single routes.
 
-mod keys;
 mod naming;
 mod options;
 mod rules;
@@ -14,20 +13,18 @@ use std::time::Duration;
 use http::Response;
 use http::request::Parts;
 
-use keys::{Keys, NoKey};
-pub use options::NoAddress;
 use options::Options;
 use rules::RouteRules;
 pub use stated::{Limits, RouteLimit};
 
+use super::answer::{Answer, hook};
 use super::common::{Common, OnError, common_options};
 use super::count::Count;
+use super::keys::{Keys, NoAddress, NoKey};
+use super::named::{self, mistake};
 use super::refusal::Refusal;
 use crate::http::{ForwardedHeader, TrustedProxies};
-use crate::rules::Rule;
-use crate::{
-    AsyncRateLimiter, Check, CheckOptions, Decision, Error, ErrorKind, HeaderStyle, Reservation, Result,
-};
+use crate::{AsyncRateLimiter, Check, CheckOptions, Decision, HeaderStyle, Reservation, Result};
 
 /// Makes layers that limit single routes, with one limiter and one set of options.
 ///
@@ -68,9 +65,9 @@ impl RouteLimits {
     /// may have other options for one route: `limits.clone().cost(|_| 5).layer("100/hour")?`.
     ///
     /// # Errors
-    /// [`InvalidRule`](ErrorKind::InvalidRule) for a limit that is not valid, for a named rule whose key is a part of the path, and
+    /// [`InvalidRule`](crate::ErrorKind::InvalidRule) for a limit that is not valid, for a named rule whose key is a part of the path, and
     /// for one without reservations where [`count`](Self::count) is not [`All`](Count::All);
-    /// [`UnknownRule`](ErrorKind::UnknownRule) for a name that no rule has; [`InvalidArgument`](ErrorKind::InvalidArgument) for no
+    /// [`UnknownRule`](crate::ErrorKind::UnknownRule) for a name that no rule has; [`InvalidArgument`](ErrorKind::InvalidArgument) for no
     /// limit, and for a rate where the [`template`](Self::template) is not known.
     pub fn layer(&self, limits: impl Into<Limits>) -> Result<RouteLimitLayer> {
         let rules = RouteRules::new(limits.into(), &self.options)?;
@@ -103,26 +100,6 @@ impl RouteLimits {
     /// Whether each method of a route has a limit of its own; HEAD counts with GET. Default: all methods share one.
     pub fn per_method(mut self, per_method: bool) -> Self {
         self.options.per_method = per_method;
-        self
-    }
-
-    /// Who is counted by rates, and by rules without `identifier_type`; to find nobody is a mistake, which is answered with 500.
-    /// For a key of several parts see [`CompositeKey`](crate::CompositeKey). Default: the user if [`user_id`](Self::user_id) finds
-    /// one, or else the address.
-    pub fn key(mut self, find: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
-        self.options.key = Some(Arc::new(find));
-        self
-    }
-
-    /// What a request costs; at least 1. Default: 1.
-    pub fn cost(mut self, cost: impl Fn(&Parts) -> u64 + Send + Sync + 'static) -> Self {
-        self.options.cost = Some(Arc::new(cost));
-        self
-    }
-
-    /// The limit for a request in place of the rule's, such as that of a plan; `None`: the rule's. At least 1.
-    pub fn limit(mut self, limit: impl Fn(&Parts) -> Option<u64> + Send + Sync + 'static) -> Self {
-        self.options.limit = Some(Arc::new(limit));
         self
     }
 
@@ -171,21 +148,19 @@ impl Route {
         }
         let template = self.options.template.as_ref().and_then(|find| find(parts));
         let decided = self.decide_at(template, parts).await;
-        decided.map_err(|refusal| match refusal {
-            Refusal::Broken(message) => {
-                let route = self.options.shared.as_deref().or(template).unwrap_or("without a template");
-                Refusal::Broken(format!("route {route}: {message}"))
-            }
-            other => other,
+        decided.map_err(|refusal| {
+            let route = self.options.shared.as_deref().or(template).unwrap_or("without a template");
+            refusal.at(&format!("route {route}"))
         })
     }
 
     async fn decide_at(&self, template: Option<&str>, parts: &Parts) -> Result<Option<Reservation>, Refusal> {
         // What is wrong with them is the application's mistake.
         let rules = self.rules.of(&parts.method, template, &self.options).map_err(mistake)?;
-        let check_options = self.check_options(parts)?;
-        let mut keys = Keys::new(&self.options, parts);
-        let keys = match rules.iter().map(|rule| keys.of(rule)).collect::<Result<Vec<_>, _>>() {
+        let mut check_options = CheckOptions::new();
+        check_options.cost = self.common().cost(parts).await?.unwrap_or(check_options.cost);
+        check_options.limit = self.common().limit(parts).await?;
+        let keys = match Keys::new(self.common(), self.options.no_address, parts).of_all(&rules).await {
             Ok(keys) => keys,
             Err(NoKey::Exempt) => return Ok(None),
             Err(NoKey::Refused(refusal)) => return Err(refusal),
@@ -195,42 +170,8 @@ impl Route {
             .zip(&keys)
             .map(|(rule, key)| Check::new(&rule.id, key).with(check_options))
             .collect();
-        let decided = call(&self.options.limiter, &rules, &checks).await;
-        decided.map(Some).map_err(|error| match error.kind() {
-            // What a client chooses is looked at before: this is what the route states.
-            ErrorKind::InvalidArgument | ErrorKind::InvalidRule | ErrorKind::UnknownRule => mistake(error),
-            _ => Refusal::Undecided(error),
-        })
+        named::decide(&self.options.limiter, &rules, &checks).await.map(Some)
     }
-
-    fn check_options(&self, parts: &Parts) -> Result<CheckOptions<'static>, Refusal> {
-        let zero = |what| Refusal::Broken(format!("{what} returned 0 (at least 1; `skip` exempts requests)"));
-        let mut options = CheckOptions::new();
-        if let Some(cost) = &self.options.cost {
-            options.cost = cost(parts);
-        }
-        options.limit = self.options.limit.as_ref().and_then(|limit| limit(parts));
-        match options {
-            CheckOptions { cost: 0, .. } => Err(zero("cost")),
-            CheckOptions { limit: Some(0), .. } => Err(zero("limit")),
-            options => Ok(options),
-        }
-    }
-}
-
-fn mistake(error: Error) -> Refusal {
-    Refusal::Broken(error.message().to_owned())
-}
-
-async fn call(limiter: &AsyncRateLimiter, rules: &[Arc<Rule>], checks: &[Check<'_>]) -> Result<Reservation> {
-    if rules.iter().any(|rule| rule.lease_us.is_some()) {
-        return limiter.reserve_all(checks).await;
-    }
-    let decision = match checks {
-        [check] => limiter.check_with(check.rule, check.key, check.options).await,
-        several => limiter.check_all(several).await,
-    };
-    decision.map(Reservation::unheld)
 }
 
 impl fmt::Debug for RouteLimits {

@@ -6,22 +6,10 @@ use std::sync::Arc;
 use http::request::Parts;
 
 use crate::AsyncRateLimiter;
-use crate::tower::common::{Common, Find};
+use crate::tower::common::Common;
+use crate::tower::keys::NoAddress;
 
 type Template = Arc<dyn for<'a> Fn(&'a Parts) -> Option<&'a str> + Send + Sync>;
-type Number<T> = Arc<dyn Fn(&Parts) -> T + Send + Sync>;
-
-/// What becomes of a request that is counted by its address and has none, such as one from a Unix socket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum NoAddress {
-    /// It is answered with 400.
-    Deny,
-    /// All such requests share one limit; a warning says so once.
-    #[default]
-    Shared,
-    /// It is not limited.
-    Skip,
-}
 
 /// The options of [`RouteLimits`](super::RouteLimits).
 #[derive(Clone)]
@@ -32,9 +20,6 @@ pub(super) struct Options {
     pub(super) template: Option<Template>,
     pub(super) shared: Option<String>,
     pub(super) per_method: bool,
-    pub(super) key: Option<Find<String>>,
-    pub(super) cost: Option<Number<u64>>,
-    pub(super) limit: Option<Number<Option<u64>>>,
     pub(super) no_address: NoAddress,
     pub(super) enabled: bool,
 }
@@ -48,9 +33,6 @@ impl Options {
             template: None,
             shared: None,
             per_method: false,
-            key: None,
-            cost: None,
-            limit: None,
             no_address: NoAddress::default(),
             enabled: true,
         }
