@@ -5,9 +5,7 @@
     for i in 1 2 3 4; do curl -i -X POST http://localhost:8000/signup; done
 """
 
-import os
 import sys
-from types import SimpleNamespace
 
 from django.conf import settings
 
@@ -21,7 +19,11 @@ settings.configure(
 
 from django.core.management import execute_from_command_line
 from django.urls import path
+
 # --8<-- [start:head]
+import os
+from types import SimpleNamespace
+
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import Throttled
 from rest_framework.permissions import IsAuthenticated
@@ -37,12 +39,14 @@ PROXIES = int(os.environ.get("PROXIES", "0"))
 # --8<-- [end:head]
 
 
+# --8<-- [start:authentication]
 class SignedIn(BaseAuthentication):
     """In place of your own: `Authorization: Bearer alice` is alice."""
 
     def authenticate(self, request):
         name = request.headers.get("Authorization", "").removeprefix("Bearer ")
         return (SimpleNamespace(pk=name, is_authenticated=True), None) if name else None
+# --8<-- [end:authentication]
 
 
 # --8<-- [start:limits]
