@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use super::backend::ServerCalls;
 use super::driver::Driver;
+use crate::events::event;
 use crate::plan::{Charge, Plan};
 use crate::sequence::{look_terms_up, state_terms, stated_terms};
+use crate::text::words::quote;
 
 impl<D: Driver> ServerCalls<'_, D> {
     /// Puts a plan on the terms of the regions in charge, as far as they are known, and states the own ones. Nobody waits
@@ -30,16 +32,28 @@ impl<D: Driver> ServerCalls<'_, D> {
         let Some(region) = wire.region_of(charge) else { return };
         let (theirs, is_due) = stated.of(region, limit, now);
         if is_due {
-            let servers = Arc::downgrade(self.servers);
-            let hear = move |reply| {
-                if let (Some(servers), Ok(terms)) = (servers.upgrade(), stated_terms(reply)) {
-                    servers.stated.heard(region, limit, terms);
-                }
-            };
-            self.servers.at(Some(region)).send_then(look_terms_up(charge, &wire.prefix), Box::new(hear));
+            self.look_up(charge, region);
         }
         if let Some(theirs) = theirs {
             charge.put_on(theirs);
         }
+    }
+
+    /// Looks up the terms of a region, and says so where they are other ones.
+    fn look_up(self, charge: &Charge<'_>, region: usize) {
+        let (wire, servers) = (&self.shared.wire, Arc::downgrade(self.servers));
+        let (limit, own, rule) = (charge.limit.number, charge.policy.terms(), quote(&charge.rule.rule.id));
+        let name = wire.regions.as_ref().map_or_else(String::new, |regions| quote(regions.name(region)));
+        let hear = move |reply| {
+            let (Some(servers), Ok(terms)) = (servers.upgrade(), stated_terms(reply)) else { return };
+            if servers.stated.heard(region, limit, terms).is_some_and(|theirs| theirs != own) {
+                event!(
+                    Warn,
+                    limit_differs,
+                    "rule {rule}: region {name} has another limit or burst, which applies to the keys that it is in charge of"
+                );
+            }
+        };
+        self.servers.at(Some(region)).send_then(look_terms_up(charge, &wire.prefix), Box::new(hear));
     }
 }

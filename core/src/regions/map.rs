@@ -67,6 +67,11 @@ impl RegionMap {
         Some(owner(&self.names, rule, key)).filter(|owner| *owner != self.own)
     }
 
+    /// The name of the region at this place.
+    pub(crate) fn name(&self, place: usize) -> &str {
+        self.names.get(place).map_or("", String::as_str)
+    }
+
     /// The name of this region.
     pub(crate) fn own_name(&self) -> &str {
         &self.names[self.own]

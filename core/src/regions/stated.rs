@@ -46,11 +46,12 @@ impl StatedTerms {
         (known.terms, is_due)
     }
 
-    /// Takes note of what another region has stated, if anything.
-    pub(crate) fn heard(&self, region: usize, limit: LimitNumber, terms: Option<Terms>) {
-        if let Some(known) = self.0.lock().get_mut(&(Some(region), limit)) {
-            known.terms = terms;
-        }
+    /// Takes note of what another region has stated, if anything. Answers the terms where these are new.
+    pub(crate) fn heard(&self, region: usize, limit: LimitNumber, terms: Option<Terms>) -> Option<Terms> {
+        let mut known = self.0.lock();
+        let known = known.get_mut(&(Some(region), limit))?;
+        let before = std::mem::replace(&mut known.terms, terms);
+        terms.filter(|_| terms != before)
     }
 }
 
@@ -84,11 +85,12 @@ mod tests {
         let stated = StatedTerms::default();
         assert_eq!(stated.of(0, 1, 0), (None, true));
         assert_eq!(stated.of(0, 1, 1), (None, false), "asked already");
-        stated.heard(0, 1, Some(THEIRS));
+        assert_eq!(stated.heard(0, 1, Some(THEIRS)), Some(THEIRS));
+        assert_eq!(stated.heard(0, 1, Some(THEIRS)), None, "known already");
         assert_eq!(stated.of(0, 1, 1), (Some(THEIRS), false));
         assert_eq!(stated.of(1, 1, 1), (None, true), "another region");
         assert_eq!(stated.of(0, 1, EVERY), (Some(THEIRS), true), "they hold until they are heard anew");
-        stated.heard(0, 1, None);
+        assert_eq!(stated.heard(0, 1, None), None);
         assert_eq!(stated.of(0, 1, EVERY), (None, false));
     }
 }

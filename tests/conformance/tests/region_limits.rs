@@ -1,9 +1,11 @@
 //! Regions whose rules have different limits: that of the region in charge of a key applies.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::sync::{LazyLock, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use log::{LevelFilter, Log, Metadata, Record};
 use sluicegate::{Check, CheckOptions, ManualClock, RateLimiter, Rules, Usage};
 use sluicegate_test_servers::{Redis, keys_without_ttl};
 
@@ -16,6 +18,37 @@ const RULES: &str = r#"[
 
 const NAMES: [&str; 2] = ["ap", "eu"];
 
+/// Keeps what limiters say of limits that differ.
+struct Listener;
+
+static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static LISTENING: LazyLock<()> = LazyLock::new(|| {
+    log::set_logger(&Listener).unwrap();
+    log::set_max_level(LevelFilter::Warn);
+});
+
+impl Log for Listener {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "sluicegate::events::limit_differs"
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.enabled(record.metadata()) {
+            SAID.lock().unwrap().push(record.args().to_string());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// How often it was said of a rule.
+fn said(rule: &str) -> usize {
+    let what = format!(
+        "rule \"{rule}\": region \"eu\" has another limit or burst, which applies to the keys that it is in charge of"
+    );
+    SAID.lock().unwrap().iter().filter(|line| **line == what).count()
+}
+
 /// Two regions by one clock.
 struct World {
     servers: [Redis; 2],
@@ -24,6 +57,7 @@ struct World {
 
 impl World {
     fn start() -> Self {
+        LazyLock::force(&LISTENING);
         Self { servers: NAMES.map(|_| Redis::start().unwrap()), clock: ManualClock::default() }
     }
 
@@ -104,11 +138,13 @@ fn a_limit_that_differs_applies_as_the_region_in_charge_has_it() {
     let own = CheckOptions::new().limit(5);
     let decision = here.check_with("all", &key, own).unwrap();
     assert_eq!((decision.allowed, decision.limit), (true, 5), "that of a call comes first");
+    assert_eq!(said("all"), 1);
     // Another one is looked up again.
     world.differing("all", ("\"limit\": 10", "\"limit\": 7"), 7);
     assert_eq!(limit(&here, "all", &key), 4, "not yet");
     world.clock.advance(Duration::from_secs(10));
     soon(|| limit(&here, "all", &key) == 7);
+    assert_eq!(said("all"), 2);
     assert_eq!(admitted(&here, "all", &key, 6), 2);
     for server in &world.servers {
         assert_eq!(keys_without_ttl(&mut server.client().unwrap()).unwrap(), Vec::<String>::new());
