@@ -364,10 +364,10 @@ MISTAKES = [
         "let shared = self.shared(limit, amount, part.max(1.0));",
     ),
     in_lending(
-        "what is given back counts as granted when it ends",
-        "regions/allotment.rs",
-        "ended.map(|loan| (loan.units, loan.granted_at)).collect();",
-        "ended.map(|loan| (loan.units, now)).collect();",
+        "more is lent than there is",
+        "regions/lending.rs",
+        "let lent = want.min((room / 2.0).floor().max(1.0));",
+        "let lent = want.max(1.0);",
         "::two_maps_at_once_add_one_full_bound",
     ),
     in_lending(
