@@ -10,21 +10,19 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use sluicegate::bridge::{self, End, Item, KeyRecordChange, Kind, OwnedCall};
+use sluicegate::bridge::{self, End, Item, Kind, OwnedCall};
 
 use crate::arguments::{
-    Given, Key, Object, Optional, Resource, about_key, block, flag, optional_id, optional_span,
-    optional_timeout, processes, requested, span, stored_limit,
+    Given, Key, Object, Optional, Resource, optional_id, optional_span, optional_timeout, processes,
+    requested, span,
 };
 use crate::calls::{Answered, Calls};
 use crate::check;
 use crate::doorbell::Doorbell;
 use crate::errors::{self, exception};
 use crate::home_loop::HomeLoop;
-use crate::matching::{RequestMatch, listed};
 use crate::metrics;
 use crate::options::Options;
-use crate::request::request;
 use crate::reserved::{Reference, used};
 use crate::rules::{data, stated};
 use crate::status::RulesStatus;
@@ -33,7 +31,7 @@ use crate::status::RulesStatus;
 /// by the next `flush` at the latest and answered by some later `drain`.
 #[pyclass(module = "sluicegate._native", frozen)]
 pub(crate) struct Bridge {
-    calls: Calls,
+    pub(crate) calls: Calls,
     doorbell: Arc<Doorbell>,
 }
 
@@ -110,25 +108,6 @@ impl Bridge {
         self.calls.call(checks.py(), OwnedCall::ReserveAll(items, optional_span(wait, "wait")?))
     }
 
-    fn reserve_request<'py>(
-        &self,
-        method: &Object<'py>,
-        path: &Object<'_>,
-        user_id: Optional<'_>,
-        ip: Optional<'_>,
-        api_key: Optional<'_>,
-        headers: Optional<'_>,
-        api_key_header: Optional<'_>,
-        other_paths: Optional<'_>,
-        ignore_case: Given<'_>,
-        timeout: Optional<'_>,
-    ) -> PyResult<Object<'py>> {
-        let mut request =
-            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
-        request.timeout = optional_timeout(timeout)?;
-        self.calls.call(method.py(), OwnedCall::ReserveRequest(Box::new(request)))
-    }
-
     /// Ends or renews a reservation, by the name of the method.
     fn end<'py>(&self, method: &str, reservation: &Object<'py>, cost: Optional<'_>) -> PyResult<Object<'py>> {
         let end = match method {
@@ -141,71 +120,8 @@ impl Bridge {
         self.calls.call(reservation.py(), OwnedCall::End(end, id, used))
     }
 
-    fn check_request<'py>(
-        &self,
-        method: &Object<'py>,
-        path: &Object<'_>,
-        user_id: Optional<'_>,
-        ip: Optional<'_>,
-        api_key: Optional<'_>,
-        headers: Optional<'_>,
-        api_key_header: Optional<'_>,
-        other_paths: Optional<'_>,
-        ignore_case: Given<'_>,
-        timeout: Optional<'_>,
-    ) -> PyResult<Object<'py>> {
-        let mut request =
-            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
-        request.timeout = optional_timeout(timeout)?;
-        self.calls.call(method.py(), OwnedCall::Request(Box::new(request)))
-    }
-
-    fn match_request(
-        &self,
-        method: &Object<'_>,
-        path: &Object<'_>,
-        user_id: Optional<'_>,
-        ip: Optional<'_>,
-        api_key: Optional<'_>,
-        headers: Optional<'_>,
-        api_key_header: Optional<'_>,
-        other_paths: Optional<'_>,
-        ignore_case: Given<'_>,
-        explain: &Object<'_>,
-    ) -> PyResult<Vec<RequestMatch>> {
-        let py = method.py();
-        let request =
-            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
-        let limiter = self.calls.limiter(py)?;
-        if flag(explain, "explain")? {
-            listed(py, limiter.explain_request(&request.request()))
-        } else {
-            listed(py, limiter.match_request(&request.request()))
-        }
-    }
-
     fn rules<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
         data(py, &self.calls.limiter(py)?.rules())
-    }
-
-    fn inspect<'py>(
-        &self,
-        key: Key<'py>,
-        resource: Resource<'_>,
-        timeout: Optional<'_>,
-    ) -> PyResult<Object<'py>> {
-        self.calls
-            .call(key.py(), OwnedCall::Inspect(Item::from(&about_key(&key, resource.as_ref(), timeout)?)))
-    }
-
-    fn reset_all<'py>(
-        &self,
-        key: Key<'py>,
-        resource: Resource<'_>,
-        timeout: Optional<'_>,
-    ) -> PyResult<Object<'py>> {
-        self.calls
-            .call(key.py(), OwnedCall::ResetAll(Item::from(&about_key(&key, resource.as_ref(), timeout)?)))
     }
 
     fn add_rules(&self, rules: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -228,50 +144,6 @@ impl Bridge {
 
     fn rules_status(&self, py: Python<'_>) -> PyResult<RulesStatus> {
         self.calls.limiter(py).map(|limiter| RulesStatus(limiter.rules_status()))
-    }
-
-    fn reset<'py>(
-        &self,
-        rule: &Object<'py>,
-        key: Key<'py>,
-        resource: Resource<'_>,
-        timeout: Optional<'_>,
-    ) -> PyResult<Object<'py>> {
-        let check = requested(rule, &key, &Given(None), resource.as_ref(), None, timeout, None)?;
-        self.calls.call(rule.py(), OwnedCall::Reset(Item::from(&check)))
-    }
-
-    fn block<'py>(
-        &self,
-        rule: &Object<'py>,
-        key: Key<'py>,
-        seconds: &Object<'_>,
-        timeout: Optional<'_>,
-    ) -> PyResult<Object<'py>> {
-        self.calls.change_key_record(rule, &key, block(seconds)?, timeout)
-    }
-
-    /// Any call about a block or a stored limit that says no more than the name of its method.
-    fn change<'py>(
-        &self,
-        method: &str,
-        rule: &Object<'py>,
-        key: Key<'py>,
-        timeout: Optional<'_>,
-    ) -> PyResult<Object<'py>> {
-        let change = KeyRecordChange::PLAIN.into_iter().find(|change| change.name() == method);
-        self.calls.change_key_record(rule, &key, change.ok_or_else(|| unknown(method))?, timeout)
-    }
-
-    fn set_limit<'py>(
-        &self,
-        rule: &Object<'py>,
-        key: Key<'py>,
-        limit: &Object<'_>,
-        expires_in: Optional<'_>,
-        timeout: Optional<'_>,
-    ) -> PyResult<Object<'py>> {
-        self.calls.change_key_record(rule, &key, stored_limit(limit, expires_in)?, timeout)
     }
 
     fn wait(
@@ -412,6 +284,7 @@ impl Bridge {
     }
 }
 
-fn unknown(method: &str) -> PyErr {
+/// The error for a name of a method that there is not.
+pub(crate) fn unknown(method: &str) -> PyErr {
     PyValueError::new_err(format!("no method is called {method}"))
 }

@@ -6,20 +6,18 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use sluicegate::bridge::{self, End, Form, KeyRecordChange, Kind, Used};
+use sluicegate::bridge::{self, End, Form, Kind, Used};
 use sluicegate::{Check, CheckAllOptions};
 
 use crate::arguments::{
-    Given, Key, Object, Optional, Resource, about_key, block, flag, optional_id, optional_span,
-    optional_timeout, processes, requested, span, stored_limit,
+    Given, Key, Object, Optional, Resource, flag, optional_id, optional_span, optional_timeout, processes,
+    requested, span,
 };
 use crate::check;
 use crate::decision::Decision;
 use crate::errors::exception;
-use crate::matching::{RequestMatch, listed};
 use crate::metrics;
 use crate::options::Options;
-use crate::request::request;
 use crate::reservation::Reservation;
 use crate::reserved::{Reference, used};
 use crate::rules::{data, stated};
@@ -32,7 +30,7 @@ use crate::status::RulesStatus;
 /// the first call, and a forked child opens its own.
 #[pyclass(module = "sluicegate", frozen)]
 pub(crate) struct RateLimiter {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 #[pymethods]
@@ -197,37 +195,6 @@ impl RateLimiter {
         Reservation::kept(held, renewed)
     }
 
-    /// Reserves for a request under all the rules that match it and have reservations, and charges the others at once.
-    /// Where there are none, nothing is held, and `id` is None.
-    #[pyo3(
-        signature = (
-            method, path, *, user_id=None, ip=None, api_key=None, headers=None, api_key_header=None,
-            other_paths=None, ignore_case=Given(None), timeout=None
-        ),
-        text_signature = "($self, method, path, *, user_id=None, ip=None, api_key=None, headers=None, \
-            api_key_header=None, other_paths=None, ignore_case=False, timeout=None)"
-    )]
-    fn reserve_request<'py>(
-        &self,
-        method: &Object<'py>,
-        path: &Object<'_>,
-        user_id: Optional<'_>,
-        ip: Optional<'_>,
-        api_key: Optional<'_>,
-        headers: Optional<'_>,
-        api_key_header: Optional<'_>,
-        other_paths: Optional<'_>,
-        ignore_case: Given<'_>,
-        timeout: Optional<'_>,
-    ) -> PyResult<Bound<'py, Reservation>> {
-        let mut request =
-            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
-        request.timeout = optional_timeout(timeout)?;
-        Reservation::make(method.py(), &self.shared, |limiter, _| {
-            limiter.reserve_request(&request.request()).map(bridge::Reserved::from)
-        })
-    }
-
     /// Ends a reservation, given by itself or its id, and charges what was really used, also beyond the limit: `cost`, or
     /// as much as was reserved. Of several items the cost of each by its rule, or by its place. Whether it took effect:
     /// not where it had ended, expired or been denied.
@@ -246,86 +213,9 @@ impl RateLimiter {
         self.shared.end(reservation.py(), End::Renew, &Reference::of(reservation)?, &Used::AsReserved)
     }
 
-    /// Decides a request by all the rules that match it, together. The `parts` of the decision hold one per
-    /// rule; if there is none, the request is admitted and `rule_applied` is false.
-    #[pyo3(
-        signature = (
-            method, path, *, user_id=None, ip=None, api_key=None, headers=None, api_key_header=None,
-            other_paths=None, ignore_case=Given(None), timeout=None
-        ),
-        text_signature = "($self, method, path, *, user_id=None, ip=None, api_key=None, headers=None, \
-            api_key_header=None, other_paths=None, ignore_case=False, timeout=None)"
-    )]
-    fn check_request(
-        &self,
-        method: &Object<'_>,
-        path: &Object<'_>,
-        user_id: Optional<'_>,
-        ip: Optional<'_>,
-        api_key: Optional<'_>,
-        headers: Optional<'_>,
-        api_key_header: Optional<'_>,
-        other_paths: Optional<'_>,
-        ignore_case: Given<'_>,
-        timeout: Optional<'_>,
-    ) -> PyResult<Decision> {
-        let mut request =
-            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
-        request.timeout = optional_timeout(timeout)?;
-        self.shared.decide(method.py(), |limiter| limiter.check_request(&request.request()))
-    }
-
-    /// The rules that `check_request` would apply, in order of priority; with `explain` all rules, and why
-    /// each applies or not. Nothing is counted.
-    #[pyo3(
-        signature = (
-            method, path, *, user_id=None, ip=None, api_key=None, headers=None, api_key_header=None,
-            other_paths=None, ignore_case=Given(None), explain=Given(None)
-        ),
-        text_signature = "($self, method, path, *, user_id=None, ip=None, api_key=None, headers=None, \
-            api_key_header=None, other_paths=None, ignore_case=False, explain=False)"
-    )]
-    fn match_request(
-        &self,
-        method: &Object<'_>,
-        path: &Object<'_>,
-        user_id: Optional<'_>,
-        ip: Optional<'_>,
-        api_key: Optional<'_>,
-        headers: Optional<'_>,
-        api_key_header: Optional<'_>,
-        other_paths: Optional<'_>,
-        ignore_case: Given<'_>,
-        explain: Given<'_>,
-    ) -> PyResult<Vec<RequestMatch>> {
-        let request =
-            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
-        if explain.or(false, "explain", flag)? {
-            listed(method.py(), self.shared.limiter.explain_request(&request.request()))
-        } else {
-            listed(method.py(), self.shared.limiter.match_request(&request.request()))
-        }
-    }
-
     /// The rules in force, as rule files state them: what is left to its default is left out.
     fn rules<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
         data(py, &self.shared.limiter.rules())
-    }
-
-    /// Looks at `key` under every rule; changes nothing. The `parts` of the decision hold, for each rule, what it would
-    /// answer to a check of cost 1 now. Rules that limit a resource are left out unless one is given.
-    #[pyo3(signature = (key, *, resource=None, timeout=None))]
-    fn inspect(&self, key: Key<'_>, resource: Resource<'_>, timeout: Optional<'_>) -> PyResult<Decision> {
-        let check = about_key(&key, resource.as_ref(), timeout)?;
-        self.shared.decide(key.py(), |limiter| limiter.inspect_with(check.key, check.options))
-    }
-
-    /// Forgets what was counted for `key` under every rule, one after the other. Rules that limit a resource are left
-    /// out unless one is given.
-    #[pyo3(signature = (key, *, resource=None, timeout=None))]
-    fn reset_all(&self, key: Key<'_>, resource: Resource<'_>, timeout: Optional<'_>) -> PyResult<()> {
-        let check = about_key(&key, resource.as_ref(), timeout)?;
-        self.shared.call(key.py(), |limiter| limiter.reset_all_with(check.key, check.options))
     }
 
     /// Adds rules of the application to those of the source: JSON text or a list of dict, as rule files state them.
@@ -363,57 +253,6 @@ impl RateLimiter {
     /// Which rules are in force, since when, and what was refused of their source.
     fn rules_status(&self) -> RulesStatus {
         RulesStatus(self.shared.limiter.rules_status())
-    }
-
-    /// Forgets what was counted for `key` under `rule`, and nothing else.
-    #[pyo3(signature = (rule, key, *, resource=None, timeout=None))]
-    fn reset(
-        &self,
-        rule: &Object<'_>,
-        key: Key<'_>,
-        resource: Resource<'_>,
-        timeout: Optional<'_>,
-    ) -> PyResult<()> {
-        let check = requested(rule, &key, &Given(None), resource.as_ref(), None, timeout, None)?;
-        self.shared.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
-    }
-
-    /// Blocks `key` under `rule` for so many seconds from now: every check of it is denied and counts nothing.
-    #[pyo3(signature = (rule, key, seconds, *, timeout=None))]
-    fn block(
-        &self,
-        rule: &Object<'_>,
-        key: Key<'_>,
-        seconds: &Object<'_>,
-        timeout: Optional<'_>,
-    ) -> PyResult<()> {
-        self.shared.change_key_record(rule, &key, block(seconds)?, timeout).map(drop)
-    }
-
-    /// Ends the block of `key` under `rule`. Answers whether there was one.
-    #[pyo3(signature = (rule, key, *, timeout=None))]
-    fn unblock(&self, rule: &Object<'_>, key: Key<'_>, timeout: Optional<'_>) -> PyResult<bool> {
-        self.shared.change_key_record(rule, &key, KeyRecordChange::Unblock, timeout)
-    }
-
-    /// Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expires_in` seconds,
-    /// or until it is cleared. The `limit` of a call still comes first.
-    #[pyo3(signature = (rule, key, limit, expires_in=None, *, timeout=None))]
-    fn set_limit(
-        &self,
-        rule: &Object<'_>,
-        key: Key<'_>,
-        limit: &Object<'_>,
-        expires_in: Optional<'_>,
-        timeout: Optional<'_>,
-    ) -> PyResult<()> {
-        self.shared.change_key_record(rule, &key, stored_limit(limit, expires_in)?, timeout).map(drop)
-    }
-
-    /// Forgets the limit that is stored for `key` under `rule`. Answers whether there was one.
-    #[pyo3(signature = (rule, key, *, timeout=None))]
-    fn clear_limit(&self, rule: &Object<'_>, key: Key<'_>, timeout: Optional<'_>) -> PyResult<bool> {
-        self.shared.change_key_record(rule, &key, KeyRecordChange::ClearLimit, timeout)
     }
 
     /// Waits until the cost is admitted, for `timeout` seconds at most. Waits for the same key take turns, in the

@@ -13,6 +13,7 @@ mod doorbell;
 mod errors;
 mod home_loop;
 mod http;
+mod keys;
 mod lab;
 mod logging;
 mod matching;
