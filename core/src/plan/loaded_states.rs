@@ -3,9 +3,9 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::held::{End, HeldLimit, charge_ended, used};
-use super::{Charge, ENFORCED, Fingerprint, Op, Outcome, Plan, SmallList};
-use crate::algorithm::{Answered, HoldId, Holding, KeyRecord, Lease, Micros, Policy, State};
+use super::held::{HeldLimit, charge_ended};
+use super::{Charge, Fingerprint, Op, Outcome, Plan, SmallList};
+use crate::algorithm::{Answered, HoldId, Holding, KeyRecord, Micros, Policy, State};
 use crate::rules::Scope;
 
 /// The states, holdings and key records that a call touches, in the order of the plan's charges, holders and recorded keys.
@@ -26,9 +26,6 @@ pub(crate) struct LoadedStates<'a> {
     /// Whether the clock has stepped back since, so that the answer ends earlier than is kept.
     pub(crate) is_answer_healed: bool,
 }
-
-/// What was taken out of a holding, and when its lease would have ended.
-type Ended = Option<(Micros, Lease)>;
 
 impl<'a> LoadedStates<'a> {
     /// The states of keys never seen, in which what is held is yet to be entered.
@@ -195,17 +192,6 @@ impl LoadedStates<'_> {
         self.holdings.iter().any(|holding| holding.held() > 0.0)
     }
 
-    /// Ends or renews a reservation: whether it was held wherever it should be. `None`: a charge could not be
-    /// counted, and nothing was done.
-    #[inline]
-    pub(crate) fn end(&mut self, end: End, id: &HoldId) -> Option<bool> {
-        self.advance();
-        match end {
-            End::Renew => Some(self.renew(id)),
-            End::Commit | End::Release => self.finish(id, end == End::Commit),
-        }
-    }
-
     /// Forgets what a reset is to forget. Tokens grow on as long as a lease lasts.
     pub(crate) fn forget(&mut self) {
         let counts_keys = self.plan.counts_keys();
@@ -229,7 +215,7 @@ impl LoadedStates<'_> {
 
     /// Charges what was held until its lease ended, before anything else.
     #[inline]
-    fn advance(&mut self) {
+    pub(super) fn advance(&mut self) {
         self.take_stored();
         for number in 0..self.holdings.len() {
             self.holdings[number].heal(self.now);
@@ -253,7 +239,7 @@ impl LoadedStates<'_> {
 
     /// The limit of a charge.
     #[inline]
-    fn limit(&self, index: usize) -> HeldLimit<'_> {
+    pub(super) fn limit(&self, index: usize) -> HeldLimit<'_> {
         let holding = self.plan.charges[index].holder.map(|holder| &*self.holdings[holder]);
         HeldLimit { policy: self.policy(index), holding, now: self.now }
     }
@@ -281,50 +267,6 @@ impl LoadedStates<'_> {
         }
     }
 
-    /// Holds the weight wherever there is a holder, when all that is enforced has room.
-    #[inline]
-    fn reserve(&mut self, id: HoldId, fits: &[bool]) -> Option<u64> {
-        let group_fits = |group| {
-            let charges = self.plan.charges.iter().zip(fits);
-            charges.filter(|(charge, _)| charge.group == group).all(|(_, fits)| *fits)
-        };
-        if !group_fits(ENFORCED) {
-            return None;
-        }
-        let counts: SmallList<_> = self.plan.holders.iter().map(|holder| group_fits(holder.group)).collect();
-        let token = self.holdings.iter().map(|holding| holding.next_token(self.now)).max()?;
-        for (number, counts) in counts.into_iter().enumerate() {
-            self.hold(number, id, counts);
-            self.holdings[number].set_token(token);
-        }
-        Some(token.unsigned_abs())
-    }
-
-    #[inline]
-    fn hold(&mut self, number: usize, id: HoldId, counts: bool) {
-        let holder = &self.plan.holders[number];
-        let lease = Lease { weight: holder.weight, counts, price: self.plan.own_price(number) };
-        let end = self.holdings[number].begin(id, (self.now, holder.lease), lease);
-        self.keep(number, end);
-    }
-
-    /// Keeps a holding until what is charged at the end of a lease would be gone.
-    #[inline]
-    fn keep(&mut self, number: usize, end: Micros) {
-        let until = end + self.lasts(number);
-        self.holdings[number].keep(until);
-    }
-
-    /// How long a charge counts at most that is made when a lease of a holder ends.
-    #[inline]
-    fn lasts(&self, number: usize) -> Micros {
-        let lasts = |index: usize| {
-            let by_own = self.limit(index).lasts(&self.states[index]);
-            by_own.max(self.plan.charges[index].longest())
-        };
-        self.own(number).map(lasts).max().unwrap_or(0)
-    }
-
     #[inline]
     fn apply(&mut self, index: usize, op: Op, fits: bool, permitted: bool) -> Outcome {
         let charge = &self.plan.charges[index];
@@ -333,84 +275,5 @@ impl LoadedStates<'_> {
         self.with_state(index, |loaded, _, state| {
             loaded.limit(index).apply(state, (op, charge.cost), (fits, permitted))
         })
-    }
-
-    #[inline]
-    fn renew(&mut self, id: &HoldId) -> bool {
-        let mut renewed = true;
-        for number in 0..self.holdings.len() {
-            let length = self.plan.holders[number].lease;
-            if self.holdings[number].renew(id, self.now, length) {
-                self.keep(number, self.now + length);
-            } else {
-                renewed = false;
-            }
-        }
-        renewed
-    }
-
-    #[inline]
-    fn finish(&mut self, id: &HoldId, charges: bool) -> Option<bool> {
-        let ended: SmallList<_> = self.holdings.iter_mut().map(|holding| holding.end(id)).collect();
-        let used = |index| if charges { self.used(index, &ended) } else { 0.0 };
-        let costs: SmallList<_> = (0..self.states.len()).map(used).collect();
-        // Where nothing is charged, it does not matter what was before.
-        let bears = |(index, &cost): (usize, &f64)| {
-            cost == 0.0 || self.policy(index).bears(&self.states[index], self.now, cost)
-        };
-        if !costs.iter().enumerate().all(bears) {
-            for (holding, ended) in self.holdings.iter_mut().zip(ended) {
-                if let Some((end, lease)) = ended {
-                    holding.hold(*id, end, lease);
-                }
-            }
-            return None;
-        }
-        for (index, cost) in costs.into_iter().enumerate().filter(|(_, cost)| *cost > 0.0) {
-            self.with_state(index, |loaded, policy, state| policy.charge(state, loaded.now, cost));
-        }
-        for number in 0..self.holdings.len() {
-            self.keep_on(number);
-        }
-        Some(ended.iter().all(Option::is_some))
-    }
-
-    /// What a commit charges to a limit: nothing where the reservation is not held.
-    #[inline]
-    fn used(&self, index: usize, ended: &[Ended]) -> f64 {
-        let charge = &self.plan.charges[index];
-        let lease = charge.holder.and_then(|holder| ended[holder]);
-        let room = || self.room_of_group(charge.group, ended);
-        lease.map_or(0.0, |(_, lease)| used(&lease, charge.cost, room))
-    }
-
-    /// What all limits of a rule in shadow have room for.
-    fn room_of_group(&self, group: usize, ended: &[Ended]) -> f64 {
-        let own = self.plan.charges.iter().enumerate().filter(|(_, charge)| {
-            let lease = charge.holder.and_then(|holder| ended[holder]);
-            charge.group == group && lease.is_some_and(|(_, lease)| !lease.counts)
-        });
-        let room = own.map(|(index, _)| self.limit(index).room(&self.states[index]));
-        room.fold(f64::INFINITY, f64::min)
-    }
-
-    /// After something was charged.
-    #[inline]
-    fn keep_on(&mut self, number: usize) {
-        let end = self.now + self.plan.holders[number].lease;
-        let lasts = self.is_overdrawn(number).then(|| self.lasts(number));
-        self.holdings[number].keep_on(end, lasts);
-    }
-
-    #[inline]
-    fn is_overdrawn(&self, number: usize) -> bool {
-        self.own(number).any(|index| self.limit(index).overdraft(&self.states[index]) > 0)
-    }
-
-    /// The charges of a holder, as indices.
-    #[inline]
-    fn own(&self, number: usize) -> impl Iterator<Item = usize> {
-        let charges = self.plan.charges.iter().enumerate();
-        charges.filter(move |(_, charge)| charge.holder == Some(number)).map(|(index, _)| index)
     }
 }

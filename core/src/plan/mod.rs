@@ -6,6 +6,7 @@ mod forecast;
 mod held;
 mod key_records;
 mod list;
+mod loaded_holdings;
 mod loaded_states;
 mod repeat;
 mod repeatable;
