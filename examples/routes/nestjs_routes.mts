@@ -1,7 +1,8 @@
 // Limits at the routes of NestJS.
 //
 //     npm install sluicegate @nestjs/common @nestjs/core @nestjs/platform-express reflect-metadata rxjs
-//     npx tsc --experimentalDecorators --module nodenext --outDir built examples/routes/nestjs_routes.mts
+//     npm install --save-dev typescript @types/node
+//     npx tsc --experimentalDecorators --module nodenext --lib esnext --types node --outDir built examples/routes/nestjs_routes.mts
 //     node built/nestjs_routes.mjs
 //     for i in 1 2 3 4; do curl -i -X POST http://localhost:8000/signup; done
 
@@ -88,10 +89,12 @@ class TooMany implements ExceptionFilter {
 }
 // --8<-- [end:denied]
 
+// --8<-- [start:application]
 @Module({ imports: [limits], controllers: [Shop] })
 class App {}
 
 const app = await NestFactory.create(App);
 app.useGlobalFilters(new TooMany());
 await app.listen(process.env.PORT ?? 8000);
+// --8<-- [end:application]
 console.log(`listening on port ${app.getHttpServer().address().port}`);

@@ -2,7 +2,7 @@
 //
 //     npm install sluicegate @trpc/server
 //     node examples/routes/trpc_routes.mjs
-//     for i in 1 2 3 4; do curl -i -X POST http://localhost:8000/signup; done
+//     for i in 1 2 3 4; do curl -i -X POST -H 'Content-Type: application/json' http://localhost:8000/signup; done
 
 // --8<-- [start:limits]
 import { initTRPC, TRPCError } from '@trpc/server';
@@ -61,5 +61,7 @@ const health = t.procedure.query(() => 'well');
 const router = t.router({ signup, report, exports, health });
 // --8<-- [end:health]
 
+// --8<-- [start:server]
 const server = createHTTPServer({ router, createContext });
 server.listen(process.env.PORT ?? 8000, () => console.log(`listening on port ${server.address().port}`));
+// --8<-- [end:server]
