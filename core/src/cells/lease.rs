@@ -86,9 +86,7 @@ impl Lease {
     /// What [`spend`](Self::spend) would do. Nothing is spent or counted.
     #[inline(always)]
     pub(crate) fn look(&mut self, now: Micros, (cost, most): (u64, u64), terms: &LeaseTerms) -> Spending {
-        if now < self.begun || now - self.begun >= QUARTER {
-            self.turn(now, terms);
-        }
+        self.keep_up(now, terms);
         let fresh_after = (self.fresh_at - now).max(0);
         if now < self.valid_until && cost <= self.units {
             return Spending::Spent { left: self.units - cost, fresh_after };
@@ -131,10 +129,23 @@ impl Lease {
         (whole as f64 + *last as f64 * part.max(0.0)) / SPAN as f64
     }
 
+    #[inline(always)]
+    fn keep_up(&mut self, now: Micros, terms: &LeaseTerms) {
+        if self.has_stepped_back(now, terms) || now - self.begun >= QUARTER {
+            self.turn(now, terms);
+        }
+    }
+
+    /// Whether this is a time from before the quarter or the loan began, as far as can be told.
+    #[inline(always)]
+    fn has_stepped_back(&self, now: Micros, terms: &LeaseTerms) -> bool {
+        now < self.begun.max(self.valid_until - terms.age())
+    }
+
     /// Begins another quarter. After a step of the clock back nothing lasts longer than it may.
     #[cold]
     fn turn(&mut self, now: Micros, terms: &LeaseTerms) {
-        if now < self.begun {
+        if self.has_stepped_back(now, terms) {
             let valid_until = self.valid_until.min(now + terms.age());
             *self = Self { units: self.units, granted_at: self.granted_at, valid_until, ..Self::new(now) };
             return;
@@ -149,9 +160,7 @@ impl Lease {
 
     /// How much to borrow with a call that the server decides, sent `now`; `None`: nothing. Takes note that it is asked for.
     pub(crate) fn ask(&mut self, now: Micros, (cost, most): (u64, u64), terms: &LeaseTerms) -> Option<u64> {
-        if now < self.begun || now - self.begun >= QUARTER {
-            self.turn(now, terms);
-        }
+        self.keep_up(now, terms);
         // A cost that can never fit says nothing of what is needed.
         self.counts[0] += cost.min(most);
         let has_enough = now < self.valid_until && cost <= self.units;

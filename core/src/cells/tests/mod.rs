@@ -1,5 +1,6 @@
 //! Histories of one key: calls of this process, which take time to reach the server and back, and those of others.
 
+mod steps;
 mod together;
 
 use std::collections::VecDeque;
