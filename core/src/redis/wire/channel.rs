@@ -318,6 +318,29 @@ mod tests {
         assert_eq!(late.collect::<Vec<_>>(), vec![true; 4 - sent], "{ended:?}");
     }
 
+    /// The more of them go together, the less work they are.
+    #[test]
+    fn calls_about_one_key_wait_for_half_as_many_batches() {
+        let now = Instant::now();
+        let script = Script::new("one".to_owned()).with_each("each".to_owned());
+        let script = eternal(script.with_up_to("up to".to_owned()));
+        let under_way = |keys: [&str; 2]| {
+            let mut channel = ready(now);
+            channel.session.limit_batches(2, 2);
+            for _ in 0..3 {
+                for key in keys {
+                    let call = ScriptCall::new(script, smallvec![key.to_owned()], smallvec![smallvec![1]]);
+                    let by = now + Duration::from_secs(1);
+                    let pending = PendingCommand::new(1, RedisCommand::Script(call), false, by);
+                    channel.session.submit(pending, now);
+                }
+                channel.send(now);
+            }
+            channel.session.under_way()
+        };
+        assert_eq!((under_way(["a", "a"]), under_way(["a", "b"])), (2, 4));
+    }
+
     /// Of several batches that wait for a replica that hangs, each would wait for all before it.
     #[test]
     fn a_batch_waits_until_the_one_before_it_has_ended() {
