@@ -21,8 +21,20 @@ pub(super) struct Setting {
     pub(super) most_cost: u64,
     /// One way, at most.
     pub(super) trip: Micros,
-    /// Whether processes crash, or stop for a while.
-    pub(super) fails: bool,
+    /// What befalls the process that calls, each once in so many calls.
+    pub(super) faults: &'static [Fault],
+    pub(super) faults_every: u64,
+    /// Whether the first process borrows all that it can at every pace, and spends nothing.
+    pub(super) hoards: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Fault {
+    /// It forgets what it has borrowed, and begins anew.
+    Crash,
+    /// For a second at most.
+    Stop,
+    GiveBack,
 }
 
 /// Most calls come in spikes.
@@ -43,6 +55,24 @@ impl Spikes {
 }
 
 impl Setting {
+    /// Ten processes that ask for twice as much as there is.
+    pub(super) const BUSY: Self = Self {
+        algorithm: "gcra",
+        limit: 20_000,
+        burst: 2_000,
+        age_ms: 20,
+        pace_ms: 10,
+        processes: 10,
+        offered: 2.0,
+        is_skewed: false,
+        spikes: None,
+        most_cost: 1,
+        trip: 100,
+        faults: &[],
+        faults_every: 3_000,
+        hoards: false,
+    };
+
     pub(super) fn random(random: &mut Random) -> Self {
         let limit = 200 + random.below(6_000);
         let age_ms = 2 + random.below(80);
@@ -58,7 +88,9 @@ impl Setting {
             spikes: Spikes::random(random),
             most_cost: 1 + random.below(3),
             trip: [100, 2_000, 30_000][random.below(3) as usize],
-            fails: random.below(2) == 0,
+            faults: if random.below(2) == 0 { &[Fault::Crash, Fault::Stop, Fault::GiveBack] } else { &[] },
+            faults_every: 3_000,
+            hoards: random.below(4) == 0,
         }
     }
 
