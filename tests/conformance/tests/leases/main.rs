@@ -1,6 +1,9 @@
 //! Units that processes borrow of a real server: when they are spent, and what is admitted by several limiters together.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod rates;
+mod servers;
+
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -31,22 +34,26 @@ impl World {
     }
 
     fn limiter(&self) -> RateLimiter {
-        builder(&self.server, RULES).clock(self.clock.clone()).build().unwrap()
+        builder(self.server.url(), RULES).clock(self.clock.clone()).build().unwrap()
     }
 
     /// Asks once a millisecond, for so many of them.
     fn warm_up(&self, limiter: &RateLimiter, rule: &str, calls: usize) -> Vec<Decision> {
+        self.ask(limiter, rule, (MS, calls))
+    }
+
+    fn ask(&self, limiter: &RateLimiter, rule: &str, (pause, calls): (Duration, usize)) -> Vec<Decision> {
         let ask = |_| {
-            self.clock.advance(MS);
+            self.clock.advance(pause);
             limiter.check(rule, "k").unwrap()
         };
         (0..calls).map(ask).collect()
     }
 }
 
-fn builder(server: &Redis, rules: &str) -> Builder {
+fn builder(url: &str, rules: &str) -> Builder {
     let rules = Rules::from_json(rules).unwrap();
-    RateLimiter::builder(server.url()).rules(rules).response_timeout(Duration::from_secs(10))
+    RateLimiter::builder(url).rules(rules).response_timeout(Duration::from_secs(10))
 }
 
 fn count(decisions: &[Decision], source: Source) -> usize {
@@ -209,7 +216,7 @@ fn several_limiters_keep_the_bound_together() {
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                let limiter = builder(&server, SHARED).build().unwrap();
+                let limiter = builder(server.url(), SHARED).build().unwrap();
                 while began.elapsed() < LASTS {
                     let sent = Instant::now();
                     let decision = limiter.check("shared", "k").unwrap();
@@ -219,7 +226,7 @@ fn several_limiters_keep_the_bound_together() {
             });
             scope.spawn(|| {
                 tasks.block_on(async {
-                    let limiter = builder(&server, SHARED).connect().await.unwrap();
+                    let limiter = builder(server.url(), SHARED).connect().await.unwrap();
                     let ask = || ask_for_a_while(&limiter, began, &admitted);
                     tokio::join!(ask(), ask());
                 });
@@ -242,7 +249,7 @@ fn several_rules_keep_their_bounds_together() {
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                let limiter = builder(&server, SHARED).build().unwrap();
+                let limiter = builder(server.url(), SHARED).build().unwrap();
                 let items = [Check::new("shared", "k"), Check::new("wide", "k")];
                 while began.elapsed() < LASTS {
                     let sent = Instant::now();
@@ -255,7 +262,7 @@ fn several_rules_keep_their_bounds_together() {
             });
         }
         scope.spawn(|| {
-            let limiter = builder(&server, SHARED).build().unwrap();
+            let limiter = builder(server.url(), SHARED).build().unwrap();
             while began.elapsed() < LASTS {
                 for (rule, admitted) in [("shared", &shared), ("wide", &wide)] {
                     let sent = Instant::now();
@@ -274,8 +281,8 @@ fn several_rules_keep_their_bounds_together() {
 }
 
 /// How much of a key is used, of a limit of which nothing leaks for an hour.
-fn used(limiter: &RateLimiter) -> u64 {
-    10_000 - limiter.peek("hourly", "k").unwrap().remaining
+fn used(limiter: &RateLimiter, key: &str) -> u64 {
+    10_000 - limiter.peek("hourly", key).unwrap().remaining
 }
 
 const HOURLY: &str = r#"[{"rule_id": "hourly", "algorithm": "fixed_window", "window_start": "first_request", "rate": "10000/hour",
@@ -305,33 +312,33 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 #[test]
 fn what_is_not_spent_is_given_back_when_idle_and_at_the_end() {
     let server = Redis::start().unwrap();
-    let open = || builder(&server, HOURLY).build().unwrap();
+    let open = || builder(server.url(), HOURLY).build().unwrap();
     let watching = open();
 
     let limiter = open();
     let calls = borrow(|| limiter.check("hourly", "k").unwrap());
-    assert!(used(&watching) > calls, "units that are lent count as used");
-    wait_until("idle threads give back", || used(&watching) == calls);
+    assert!(used(&watching, "k") > calls, "units that are lent count as used");
+    wait_until("idle threads give back", || used(&watching, "k") == calls);
     assert!(limiter.metrics().rules["hourly"].loans.given_back > 0);
 
     let more = borrow(|| limiter.check("hourly", "k").unwrap());
     limiter.close();
-    wait_until("a limiter that closes gives back", || used(&watching) == calls + more);
+    wait_until("a limiter that closes gives back", || used(&watching, "k") == calls + more);
     let so_far = calls + more;
 
     let tasks = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let limiter = tasks.block_on(builder(&server, HOURLY).connect()).unwrap();
+    let limiter = tasks.block_on(builder(server.url(), HOURLY).connect()).unwrap();
     let ask = || tasks.block_on(limiter.check("hourly", "k")).unwrap();
     let calls = borrow(ask);
-    wait_until("idle tasks give back", || used(&watching) == so_far + calls);
+    wait_until("idle tasks give back", || used(&watching, "k") == so_far + calls);
     let so_far = so_far + calls;
     let both = [Check::new("hourly", "k"), Check::new("other", "k")];
     let calls = borrow(|| tasks.block_on(limiter.check_all(&both)).unwrap());
     wait_until("idle tasks give back what was borrowed for several items", || {
-        used(&watching) == so_far + calls
+        used(&watching, "k") == so_far + calls
     });
     let so_far = so_far + calls;
     let more = borrow(ask);
     limiter.close();
-    wait_until("a limiter for tasks that closes gives back", || used(&watching) == so_far + more);
+    wait_until("a limiter for tasks that closes gives back", || used(&watching, "k") == so_far + more);
 }
