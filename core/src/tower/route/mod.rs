@@ -65,10 +65,11 @@ impl RouteLimits {
     /// may have other options for one route: `limits.clone().cost(|_| 5).layer("100/hour")?`.
     ///
     /// # Errors
-    /// [`InvalidRule`](crate::ErrorKind::InvalidRule) for a limit that is not valid, for a named rule whose key is a part of the path, and
-    /// for one without reservations where [`count`](Self::count) is not [`All`](Count::All);
-    /// [`UnknownRule`](crate::ErrorKind::UnknownRule) for a name that no rule has; [`InvalidArgument`](ErrorKind::InvalidArgument) for no
-    /// limit, and for a rate where the [`template`](Self::template) is not known.
+    /// [`InvalidRule`](crate::ErrorKind::InvalidRule) for a limit that is not valid, for a named rule whose key is a part of the
+    /// path, and for one without reservations where [`count`](Self::count) is not [`All`](Count::All);
+    /// [`UnknownRule`](crate::ErrorKind::UnknownRule) for a name that no rule has;
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for no limit, and for a rate where the [`template`](Self::template)
+    /// is not known.
     pub fn layer(&self, limits: impl Into<Limits>) -> Result<RouteLimitLayer> {
         let rules = RouteRules::new(limits.into(), &self.options)?;
         Ok(RouteLimitLayer(Arc::new(Route { options: self.options.clone(), rules })))
