@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import Any
 
 import aiohttp
@@ -86,6 +85,12 @@ def routes_of(limits: RouteLimits) -> web.RouteTableDef:
     async def orders(_: web.Request) -> web.Response:
         return web.Response(text="an order")
 
+    @limits("1/hour")
+    @routes.get("/both")
+    @limits("9/hour")
+    async def both(_: web.Request) -> web.Response:
+        return web.Response(text="limited, but not enough")
+
     @routes.get("/items")
     @limits("9/hour")
     async def items(_: web.Request) -> web.Response:
@@ -109,7 +114,11 @@ def test_a_limit_above_the_route_is_named(caplog: pytest.LogCaptureFixture) -> N
             finally:
                 await runner.cleanup()
 
-    with caplog.at_level(logging.ERROR, "sluicegate"):
-        asyncio.run(main())
-    said = "route /v1/orders/{id}: its limit is not in force (write its decorator below that of the route)"
-    assert [record.message for record in caplog.records if record.name == "sluicegate"] == [said]
+    asyncio.run(main())
+    said = [record.message for record in caplog.records if record.name == "sluicegate"]
+    function = f"{__name__}.{routes_of.__name__}.<locals>"
+    advice = "write its decorator below that of the route, unless this route is to be unlimited"
+    assert said == [
+        f"route /v1/{template}: a limit of {function}.{name} is not in force ({advice})"
+        for template, name in (("both", "both"), ("orders/{id}", "orders"))
+    ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -41,7 +40,6 @@ _FRAMEWORK = Framework(is_answer=lambda answer: isinstance(answer, web.StreamRes
 # A place comes back so soon after its client has hung up.
 _LOOK_SECONDS = 0.2
 
-_LOG = logging.getLogger("sluicegate")
 _MISPLACED = Misplaced()
 # Applications that were looked through for handlers that are served without their limits.
 _SEEN: WeakSet[web.Application] = WeakSet()
@@ -137,11 +135,8 @@ def _name_misplaced(request: web.Request) -> None:
     outermost = request.match_info.apps[0]
     is_new = outermost not in _SEEN
     _SEEN.update((outermost, request.app))
-    if not is_new:
-        return
-    misplaced = _MISPLACED.among({route: route.handler for route in outermost.router.routes()})
-    for template in sorted({_template_of(route) for route in misplaced}):
-        _LOG.error("route %s: its limit is not in force (write its decorator below that of the route)", template)
+    if is_new:
+        _MISPLACED.name((_template_of(route), route.handler) for route in outermost.router.routes())
 
 
 def _template_of(route: web.AbstractRoute) -> str:

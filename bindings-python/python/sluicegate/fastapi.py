@@ -25,6 +25,7 @@ from ._routes.asgi import Reply, RouteMiddleware, Settlement, answer_of, encoded
 from ._routes.deciding import Denial, Framework, Route, Verdict, asynchronous, shared
 from ._routes.endpoint import Handed
 from ._routes.request import RouteRequest
+from ._routes.starlette import MISPLACED, name_misplaced
 from ._routes.templates import template_of
 from ._told import denied, note, told
 
@@ -49,6 +50,15 @@ class _Answered(Exception):
 
     def __init__(self, response: Response | Reply) -> None:
         self.response = response
+
+
+class _Middleware(RouteMiddleware):
+    """That of `RouteLimits`, which also meets requests that no limit does."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "lifespan":
+            name_misplaced(scope)
+        await super().__call__(scope, receive, send)
 
 
 class RouteLimits:
@@ -88,7 +98,7 @@ class RouteLimits:
     for which FastAPI makes the response.
     """
 
-    middleware = RouteMiddleware
+    middleware = _Middleware
 
     def __init__(
         self, limiter: AsyncRateLimiter | Callable[..., AsyncRateLimiter | Awaitable[AsyncRateLimiter]], **options: Any
@@ -139,6 +149,7 @@ class RouteLimits:
                 return response
 
             limited.__signature__ = handed.signature  # type: ignore[attr-defined]
+            MISPLACED.watch(limited)
             return limited
 
         return decorate
@@ -157,6 +168,7 @@ class _Limit:
 
     async def decide(self, connection: HTTPConnection) -> Verdict:
         scope = connection.scope
+        name_misplaced(scope)
         answer = answer_of(scope)
         if answer is None and self._route.hooks.by_outcome:
             raise RuntimeError("count by outcome needs the middleware of RouteLimits: app.add_middleware(limits.middleware)")

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakSet
 
-from flask import Flask, request, request_started
+from flask import Flask, request_started
 
 from .misplaced import Misplaced
 
-_LOG = logging.getLogger("sluicegate")
-
-
-class MisplacedError(RuntimeError):
-    """A view is served without the limit that was put around it."""
-
 
 class MisplacedViews:
-    """Refuses requests to views that an application serves without their limits."""
+    """Names views that an application serves without their limits, once it serves any."""
 
     def __init__(self) -> None:
         self._misplaced = Misplaced()
-        # The endpoints of each application that has served a request.
-        self._found: WeakKeyDictionary[Flask, set[str]] = WeakKeyDictionary()
+        self._seen: WeakSet[Flask] = WeakSet()
 
     def watch(self, limited: Callable[..., Any]) -> None:
         """Watches a view with a limit around it."""
@@ -32,17 +24,15 @@ class MisplacedViews:
         request_started.connect(self._look)
 
     def _look(self, app: Flask, **_: Any) -> None:
-        found = self._found.get(app)
-        if found is None:
-            # Flask adds no routes any more.
-            found = self._found[app] = self._misplaced.among(app.view_functions)
-            if self._misplaced.is_settled:
-                # Requests are looked at no more.
-                request_started.disconnect(self._look)
-        if request.endpoint in found:
-            error = MisplacedError(f"route {request.url_rule}: its limit is not in force (write its decorator below @app.route)")
-            _LOG.error("%s", error)
-            raise error
+        if app in self._seen:
+            return
+        # Flask adds no routes any more.
+        self._seen.add(app)
+        views = app.view_functions
+        self._misplaced.name((rule.rule, views.get(rule.endpoint)) for rule in app.url_map.iter_rules())
+        if self._misplaced.is_settled:
+            # Requests are looked at no more.
+            request_started.disconnect(self._look)
 
 
 MISPLACED = MisplacedViews()

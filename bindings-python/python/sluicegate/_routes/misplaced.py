@@ -3,41 +3,66 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
-from weakref import WeakSet
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
 
-_Place = TypeVar("_Place")
+_LOG = logging.getLogger("sluicegate")
+_Function = Callable[..., Any]
 
 
 class Misplaced:
-    """Finds functions that are served without the limit that was put around them."""
+    """Names functions that are served without a limit that was put around them.
+
+    A route may be unlimited by intention, while the same function is limited elsewhere: so nothing is refused.
+    """
 
     def __init__(self) -> None:
-        self._limited: WeakSet[Callable[..., Any]] = WeakSet()
-        # What they limit, until it is found to be served limited. A function may be served in both ways.
-        self._functions: WeakSet[Callable[..., Any]] = WeakSet()
+        self._limited: WeakSet[_Function] = WeakSet()
+        # What they limit, and the limited functions around it, until it is found to be served limited, or was named.
+        self._around: WeakKeyDictionary[_Function, WeakSet[_Function]] = WeakKeyDictionary()
 
-    def watch(self, limited: Callable[..., Any]) -> None:
+    def watch(self, limited: _Function) -> None:
         """Watches a function with a limit around it."""
         self._limited.add(limited)
-        self._functions.update(function for function in _layers(limited) if function is not limited)
+        for function in list(_layers(limited))[1:]:
+            self._around.setdefault(function, WeakSet()).add(limited)
 
     @property
     def is_settled(self) -> bool:
-        """Whether all that is limited has been found in its place."""
-        return not self._functions
+        """Whether nothing is left to be found."""
+        return not any(map(self._lacks_limit, list(self._around)))
 
-    def among(self, served: Mapping[_Place, Any]) -> set[_Place]:
-        """The places of what is served without its limit, among all that an application serves."""
-        layers = {place: set(_layers(function)) for place, function in served.items()}
-        for functions in layers.values():
-            if not self._limited.isdisjoint(functions):
-                self._functions.difference_update(functions)
-        return {place for place, functions in layers.items() if not self._functions.isdisjoint(functions)}
+    def name(self, served: Iterable[tuple[str, Any]]) -> None:
+        """Logs the routes whose functions lack a limit, among the templates and functions of all that an application serves."""
+        stacks = [(template, list(_layers(function))) for template, function in served]
+        for _, stack in stacks:
+            for function in self._below_limit(stack):
+                self._around.pop(function, None)
+        lacking = [(template, stack) for template, stack in stacks if any(map(self._lacks_limit, stack))]
+        for template, name in sorted({(template, f"{stack[0].__module__}.{stack[0].__qualname__}") for template, stack in lacking}):
+            _LOG.warning(
+                "route %s: a limit of %s is not in force (write its decorator below that of the route, unless this route is to be "
+                "unlimited)",
+                template,
+                name,
+            )
+        for _, stack in lacking:
+            for function in stack:
+                self._around.pop(function, None)
+
+    def _below_limit(self, stack: list[_Function]) -> list[_Function]:
+        """What stands below the outermost limit of what is served. A limit that was put around that one is not in force."""
+        return next((stack[place + 1 :] for place, function in enumerate(stack) if function in self._limited), [])
+
+    def _lacks_limit(self, function: _Function) -> bool:
+        # A function of a module outlives applications that were made of it, limited, and are gone. One that is made together
+        # with its application does not, and what limits it, out of place, is gone at once.
+        return function in self._around and ("<locals>" in function.__qualname__ or len(self._around[function]) > 0)
 
 
-def _layers(function: Any) -> Iterator[Callable[..., Any]]:
+def _layers(function: Any) -> Iterator[_Function]:
     """A function and those that it is put around."""
     while inspect.isfunction(function):
         yield function

@@ -1,0 +1,91 @@
+"""A limit above `@app.get` of FastAPI, which registers the endpoint alone: it must not be silently unlimited."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+fastapi = pytest.importorskip("fastapi", reason="needs Python 3.11")
+
+from fastapi.testclient import TestClient  # noqa: E402
+from starlette.routing import Mount, Route  # noqa: E402
+
+from sluicegate import AsyncRateLimiter  # noqa: E402
+from sluicegate.fastapi import RouteLimits  # noqa: E402
+
+_ADVICE = "write its decorator below that of the route, unless this route is to be unlimited"
+
+
+@asynccontextmanager
+async def lifespan(app: Any) -> AsyncIterator[None]:
+    async with AsyncRateLimiter.connect("memory://", rules=[]) as app.state.limiter:
+        yield
+
+
+def application() -> tuple[Any, RouteLimits]:
+    app = fastapi.FastAPI(lifespan=lifespan)
+    return app, RouteLimits(lambda _: app.state.limiter, key=lambda _: "all")
+
+
+def said_of(app: Any, caplog: pytest.LogCaptureFixture, *paths: str) -> list[str]:
+    """What is logged when these are asked for, each twice."""
+    with TestClient(app) as client:
+        for path in paths:
+            assert [client.get(path).status_code for _ in range(2)] == [200, 200], path
+    return [record.message for record in caplog.records if record.name == "sluicegate"]
+
+
+def lacking(template: str, name: str) -> str:
+    return f"route {template}: a limit of {__name__}.{name} is not in force ({_ADVICE})"
+
+
+async def answer(_: Any = None) -> Any:
+    return fastapi.Response()
+
+
+async def other(_: Any = None) -> Any:
+    return fastapi.Response()
+
+
+@pytest.mark.parametrize("by", ["middleware", "a limit"])
+def test_a_limit_above_the_route_is_named_once(by: str, caplog: pytest.LogCaptureFixture) -> None:
+    app, limits = application()
+    endpoint = limits.endpoint("1/minute")
+    if by == "middleware":
+        app.add_middleware(limits.middleware)
+
+    @app.get("/depends", dependencies=[fastapi.Depends(limits("9/minute"))])
+    async def depends() -> None: ...
+
+    kept = [endpoint(app.get("/orders/{order}")(answer))]
+    router = fastapi.APIRouter(prefix="/items")
+    kept.append(endpoint(router.get("/{item}")(limits.endpoint("9/minute")(other))))
+    outer = fastapi.APIRouter()
+    outer.include_router(router, prefix="/outer")
+    app.include_router(outer, prefix="/v1")
+    paths = ["/orders/7"] if by == "middleware" else ["/depends", "/orders/7"]
+    assert said_of(app, caplog, *paths) == [lacking("/orders/{order}", "answer"), lacking("/v1/outer/items/{item}", "other")]
+    assert len(kept) == 2
+
+
+def test_one_of_a_mounted_application(caplog: pytest.LogCaptureFixture) -> None:
+    app, limits = application()
+    inner = fastapi.FastAPI()
+    kept = [limits.endpoint("1/minute")(inner.get("/items")(answer)), limits.endpoint("1/minute")(other)]
+    app.mount("/inner", inner)
+    app.router.routes.append(Mount("/shops/{shop}", routes=[Route("/orders", other)]))
+    app.add_middleware(limits.middleware)
+    said = said_of(app, caplog, "/inner/items", "/shops/1/orders")
+    assert said == [lacking("/inner/items", "answer"), lacking("/shops/{shop}/orders", "other")]
+    assert len(kept) == 2
+
+
+def test_limits_in_their_place_are_not_named(caplog: pytest.LogCaptureFixture) -> None:
+    app, limits = application()
+    app.add_middleware(limits.middleware)
+    app.get("/internal")(answer)
+    app.get("/public")(limits.endpoint("9/minute")(limits.endpoint("8/minute")(answer)))
+    assert said_of(app, caplog, "/internal", "/public") == []
