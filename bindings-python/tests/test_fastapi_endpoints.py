@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
 
 fastapi = pytest.importorskip("fastapi", reason="needs Python 3.11")
 
 from fastapi.testclient import TestClient  # noqa: E402
+from starlette.endpoints import HTTPEndpoint  # noqa: E402
 from starlette.requests import HTTPConnection  # noqa: E402
 
 from sluicegate import AsyncRateLimiter  # noqa: E402
 from sluicegate.fastapi import RouteLimits  # noqa: E402
+
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 
 @pytest.fixture(params=[False, True], ids=["none", "middleware"])
@@ -52,6 +58,23 @@ def site(request: pytest.FixtureRequest) -> Iterator[TestClient]:
     async def plain(request: fastapi.Request) -> fastapi.Response:
         return fastapi.Response(request.url.path)
 
+    @app.get("/annotated")
+    @limits.endpoint("9/minute")
+    async def annotated(reply: Annotated[fastapi.Response, "whose headers are sent"]) -> None:
+        reply.headers["x-mine"] = "1"
+
+    @app.get("/checked", response_model=None)
+    @limits.endpoint("9/minute")
+    async def checked(reply: fastapi.Response) -> Decimal | None:
+        reply.headers["x-mine"] = "1"
+        return None
+
+    class Orders(HTTPEndpoint):
+        @limits.endpoint("1/minute")
+        async def get(self, request: fastapi.Request) -> fastapi.Response:
+            return fastapi.Response(request.url.path)
+
+    app.add_route("/class", Orders)
     with TestClient(app) as client:
         yield client
 
@@ -75,6 +98,24 @@ def test_what_the_endpoint_takes_itself_is_its_own(site: TestClient) -> None:
     # Those of the innermost.
     assert first.headers["ratelimit"].startswith('"site:inner:1/minute"')
     assert site.get("/own", headers=ALICE).status_code == 429
+
+
+@pytest.mark.parametrize("path", ["/annotated", "/checked"])
+def test_its_own_response_is_known_whatever_else_is_in_the_signature(site: TestClient, path: str) -> None:
+    answer = site.get(path, headers=ALICE)
+    assert (answer.status_code, answer.headers["x-mine"], answer.headers["ratelimit"].split(";")[1]) == (200, "1", "r=8")
+
+
+def test_functions_of_a_limit_at_a_method_get_the_request(site: TestClient) -> None:
+    assert [site.get("/class", headers=user).status_code for user in (ALICE, ALICE, BOB)] == [200, 429, 200]
+
+
+def test_an_endpoint_that_is_handed_no_request_is_named() -> None:
+    @RouteLimits(lambda _: None).endpoint("1/minute")  # type: ignore[arg-type, return-value]
+    async def endpoint(order: int) -> None: ...
+
+    with pytest.raises(TypeError, match=r"endpoint\(\): none of the arguments \(int\) is a Request or a WebSocket"):
+        asyncio.run(endpoint(5))
 
 
 def test_a_response_that_the_endpoint_makes_has_the_headers_too(site: TestClient) -> None:

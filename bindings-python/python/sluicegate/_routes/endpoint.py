@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from inspect import Parameter
-from typing import Any
+from typing import Annotated, Any, get_origin
 
 from .needed import needed
 
@@ -21,6 +22,7 @@ class Handed:
     """The parameters of an endpoint, and those that FastAPI has to fill for its limit."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        self._name = getattr(function, "__qualname__", type(function).__qualname__)
         stated = _signature(function)
         own = {kind: _name_of(kind, stated) for kind in _KINDS.values()}
         self._connection, self._response = (own[kind] or name for name, kind in _KINDS.items())
@@ -34,25 +36,56 @@ class Handed:
     def taken(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[HTTPConnection, Response | None]:
         """The request or WebSocket, and where FastAPI makes the response, what it takes its headers from."""
         if arguments:
-            return arguments[0], None
+            return self._of_starlette(arguments), None
         connection, response = named[self._connection], named[self._response]
         for name in self._added:
             del named[name]
         return connection, response
 
+    def _of_starlette(self, arguments: tuple[Any, ...]) -> HTTPConnection:
+        """The request or WebSocket, before which a method is handed its endpoint."""
+        for argument in arguments:
+            if isinstance(argument, HTTPConnection):
+                return argument
+        handed = ", ".join(type(argument).__name__ for argument in arguments)
+        raise TypeError(f"{self._name}(): none of the arguments ({handed}) is a Request or a WebSocket (call it with one)")
+
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    """That of a function, with each annotation that can be evaluated: a type may be imported for checks alone."""
+    stated = inspect.signature(function)
+    names = _names_of(inspect.unwrap(function))
+    parameters = [
+        parameter.replace(annotation=_evaluated(parameter.annotation, names)) for parameter in stated.parameters.values()
+    ]
+    return stated.replace(parameters=parameters, return_annotation=_evaluated(stated.return_annotation, names))
+
+
+def _names_of(function: Any) -> dict[str, Any]:
+    while isinstance(function, functools.partial):
+        function = function.func
+    if not hasattr(function, "__globals__"):
+        function = getattr(type(function), "__call__", None)
+    found: dict[str, Any] = getattr(function, "__globals__", {})
+    return found
+
+
+def _evaluated(annotation: Any, names: dict[str, Any]) -> Any:
+    if not isinstance(annotation, str):
+        return annotation
     try:
-        return inspect.signature(function, eval_str=True)
+        return eval(annotation, names)
     except Exception:
-        # Of a type that is imported for checks alone, for example: FastAPI will say so.
-        return inspect.signature(function)
+        # Where FastAPI needs it, it will say so.
+        return annotation
 
 
 def _name_of(kind: type, signature: inspect.Signature) -> str | None:
     """The parameter for which FastAPI has one place alone."""
     for parameter in signature.parameters.values():
         stated = parameter.annotation
+        if get_origin(stated) is Annotated:
+            stated = stated.__origin__
         if isinstance(stated, type) and issubclass(stated, kind) and not issubclass(stated, (Request, WebSocket)):
             return parameter.name
     return None
