@@ -230,6 +230,7 @@ def test_what_only_looks_stops_nothing(serve: Serve, caplog: pytest.LogCaptureFi
         ({"skip": lambda request: int("secret")}, "middleware: skip raised ValueError"),
         ({"cost": lambda request: 0}, "middleware: cost returned 0"),
         ({"rules": lambda request: "free"}, "middleware: rules returned a str"),
+        ({"rules": lambda request: []}, "middleware: rules returned an empty list (return None for all rules that match; "),
         ({"rules": lambda request: ["nobody"]}, 'middleware: no rule is called "nobody"'),
         ({"rules": ["free"], "key": lambda request: ""}, "middleware: key returned ''"),
         ({"limit": lambda request: 0}, "middleware: limit returned 0"),

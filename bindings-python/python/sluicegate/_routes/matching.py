@@ -128,6 +128,9 @@ class Matching(Deciding):
         if not callable(self._names):
             return self._names
         names = yield from ask(_WHERE, "rules", self._names, request.arguments, self._passing)
+        if names is not None and not names and _are_names(names):
+            advice = "return None for all rules that match; `skip` exempts requests"
+            raise HookError(f"{_WHERE}: rules returned an empty list ({advice})")
         if names is not None and not _are_names(names):
             raise HookError(f"{_WHERE}: rules returned a {type(names).__name__} (return a list of names, or None for all rules)")
         return names
