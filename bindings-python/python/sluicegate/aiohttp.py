@@ -16,7 +16,7 @@ with needed("aiohttp", "aiohttp"):
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
 from ._middleware import Headers, ensure
-from ._routes.deciding import Denial, Framework, Route, asynchronous, shared
+from ._routes.deciding import Denial, Framework, Route, asynchronous, instance_of, shared
 from ._routes.misplaced import Misplaced
 from ._routes.request import RouteRequest
 from ._told import Told, denied, told
@@ -36,7 +36,7 @@ def _request_key(name: str) -> Any:
 RATE_LIMIT: Any = _request_key("rate_limit")
 _TOLD = _request_key("sluicegate.told")
 
-_FRAMEWORK = Framework(is_answer=lambda answer: isinstance(answer, web.StreamResponse), passing=(web.HTTPException,))
+_FRAMEWORK = Framework(instance_of(web.StreamResponse), passing=(web.HTTPException,))
 # A place comes back so soon after its client has hung up.
 _LOOK_SECONDS = 0.2
 

@@ -34,7 +34,7 @@ _BEGINNINGS = ("http.response.start", "websocket.accept", "websocket.http.respon
 # Why a WebSocket is closed.
 _POLICY_VIOLATION = 1008
 # An answer of the application is an application.
-_FRAMEWORK = Framework(is_answer=callable)
+_FRAMEWORK = Framework(answer_of=lambda returned: returned if callable(returned) else None)
 _Find = Callable[[Scope], str | None | Awaitable[str | None]]
 _FindUser = Callable[[Scope], str | int | None | Awaitable[str | int | None]]
 

@@ -22,7 +22,7 @@ from ._inflight import AsyncInFlight
 from ._middleware import ensure, merged
 from ._native import Decision
 from ._routes.asgi import Reply, RouteMiddleware, Settlement, answer_of, encoded
-from ._routes.deciding import Denial, Framework, Route, Verdict, asynchronous, shared
+from ._routes.deciding import Denial, Framework, Route, Verdict, asynchronous, instance_of, shared
 from ._routes.endpoint import Handed
 from ._routes.request import RouteRequest
 from ._routes.starlette import MISPLACED, name_misplaced
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RateLimited", "RouteLimits"]
 
-_FRAMEWORK = Framework(is_answer=lambda answer: isinstance(answer, Response), passing=(HTTPException,))
+_FRAMEWORK = Framework(instance_of(Response), passing=(HTTPException,))
 
 
 class RateLimited(HTTPException):

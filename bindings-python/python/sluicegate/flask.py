@@ -100,16 +100,15 @@ class RouteLimits:
         return decorate
 
 
-def _is_answer(value: Any) -> bool:
-    """Whether a view may return it."""
+def _response_of(value: Any) -> Response | None:
+    """That which Flask makes of what a view may return."""
     try:
-        current_app.make_response(value)
+        return current_app.make_response(value)
     except TypeError:
-        return False
-    return True
+        return None
 
 
-_FRAMEWORK = Framework(_is_answer, passing=(HTTPException,))
+_FRAMEWORK = Framework(_response_of, passing=(HTTPException,))
 
 
 def _wait(awaitable: Awaitable[Any]) -> Any:

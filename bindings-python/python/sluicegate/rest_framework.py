@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["RouteLimits"]
 
 # A throttle has no answer of its own.
-_FRAMEWORK = Framework(is_answer=lambda _: False, passing=(APIException,))
+_FRAMEWORK = Framework(answer_of=lambda _: None, passing=(APIException,))
 
 
 class RouteLimits:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["RateLimitMiddleware"]
 
 # An answer of the application is an application.
-_FRAMEWORK = Framework(is_answer=callable)
+_FRAMEWORK = Framework(answer_of=lambda returned: returned if callable(returned) else None)
 
 
 class RateLimitMiddleware:

@@ -75,8 +75,8 @@ class Verdict:
 class Framework:
     """What functions of the application may do in a framework."""
 
-    # Whether it can send what `on_denied` returned.
-    is_answer: Callable[[Any], bool]
+    # What it sends of what `on_denied` returned; None where it cannot.
+    answer_of: Callable[[Any], Any]
     # What they may raise, since the framework answers with it.
     passing: tuple[type[BaseException], ...] = ()
 
@@ -155,10 +155,16 @@ class Deciding:
         return _denied(request, found, decision, answer)
 
     def _answer(self, decision: Decision, request: RouteRequest) -> Steps:
-        answer = yield from self._ask("on_denied", request, decision)
-        if answer is None or self._framework.is_answer(answer):
+        returned = yield from self._ask("on_denied", request, decision)
+        answer = None if returned is None else self._framework.answer_of(returned)
+        if returned is None or answer is not None:
             return answer
-        raise HookError(f"{request.where}: on_denied returned {shown(answer)} (return a response, or None for the default one)")
+        raise HookError(f"{request.where}: on_denied returned {shown(returned)} (return a response, or None for the default one)")
+
+
+def instance_of(kind: type) -> Callable[[Any], Any]:
+    """For frameworks that send objects of one class alone."""
+    return lambda returned: returned if isinstance(returned, kind) else None
 
 
 def _denied(request: RouteRequest, problem: Problem, decision: Decision | None = None, answer: Any = None) -> Verdict:

@@ -13,12 +13,10 @@ from django.http.response import HttpResponseBase  # type: ignore[import-untyped
 
 from .._middleware import Headers
 from .._told import Told, denied, told
-from .deciding import Denial, Framework
+from .deciding import Denial, Framework, instance_of
 from .request import RouteRequest, in_environ
 
-FRAMEWORK = Framework(
-    is_answer=lambda answer: isinstance(answer, HttpResponseBase), passing=(Http404, PermissionDenied)
-)
+FRAMEWORK = Framework(instance_of(HttpResponseBase), passing=(Http404, PermissionDenied))
 
 
 def described(request: Any) -> RouteRequest:
