@@ -198,6 +198,9 @@ everywhere('an application chooses the rules of a request', async (open) => {
   assert.equal(await asked('/', 'alice', 'all'), 200);
   const { status } = await get('/', { headers: { 'x-plan': 'silver' } });
   assert.equal(status, 500);
+  const { body } = await (await open({ rules: async () => [] }, limiter))('/');
+  const advice = 'return `undefined` for all rules that match; `skip` exempts requests';
+  assert.equal(body, `HookError: middleware: rules returned an empty array (${advice})`);
 });
 
 everywhere('exceptions, costs and an answer of its own', async (open) => {

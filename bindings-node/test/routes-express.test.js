@@ -76,6 +76,20 @@ each(EXPRESS, 'onDenied may leave the answer to the application', async (express
   assert.deepEqual([status, body], [420, 'routes:/:1/hour']);
 });
 
+each(EXPRESS, 'onDenied may answer later, whatever number or boolean it returns', async (express, t) => {
+  const app = express();
+  const limits = routeLimits(await connect());
+  const later = (response) => void setImmediate(() => response.status(420).send('later'));
+  app.get('/number', limits('1/hour', { onDenied: (request, decision, response) => (later(response), 1) }), answer);
+  app.get('/boolean', limits('1/hour', { onDenied: (request, decision, response) => (later(response), true) }), answer);
+  const port = await serve(t, app);
+  for (const path of ['/number', '/boolean']) {
+    await ask(port, path);
+    const { status, body } = await ask(port, path);
+    assert.deepEqual([status, body], [420, 'later'], path);
+  }
+});
+
 each(EXPRESS, 'an error with a status, which a function throws, is the answer', async (express, t) => {
   const key = () => {
     throw Object.assign(new Error('who are you?'), { status: 401, expose: true });

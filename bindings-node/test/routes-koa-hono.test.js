@@ -51,6 +51,15 @@ test('a limit is named after the templates of all applications above (hono)', as
   assert.match(ruleOf(await ask(port, '/all/7')), /^routes:\/all\/_:80\/minute/);
 });
 
+test('what an assignment in onDenied evaluates to is no answer (koa)', async (t) => {
+  const limits = ofKoa(await connect(), { key: () => 'all', onDenied: (context) => (context.status = 429) });
+  const app = new Koa().use(limits('1/hour')).use((context) => (context.body = 'reached'));
+  const port = await listening(t, createServer(app.callback()).listen(0, '127.0.0.1'));
+  await ask(port, '/');
+  const { status, body } = await ask(port, '/');
+  assert.deepEqual([status, body], [429, 'Too Many Requests']);
+});
+
 test('a streamed answer holds its place until its end', async (t) => {
   const { PassThrough } = require('node:stream');
   for (const [framework, open] of Object.entries({

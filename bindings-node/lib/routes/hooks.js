@@ -132,8 +132,8 @@ function errorFrom(where, value) {
 
 /** Whether a value that `onDenied` returned, and that its framework does not send, was meant as the answer. */
 function isPayload(value) {
-  // Functions chain, and so answer what is of no use here.
-  if (typeof value !== 'object' || value === null) return !['undefined', 'object', 'function'].includes(typeof value);
+  // Functions chain, and assignments and lengths are returned by the way: only what is made to be read is an answer.
+  if (typeof value !== 'object' || value === null) return ['string', 'bigint'].includes(typeof value);
   return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
 }
 

@@ -91,6 +91,10 @@ class Matching {
     if (typeof this.#rules !== 'function') return this.#rules;
     const names = await ask(WHERE, 'rules', this.#rules, request);
     if (names === undefined || names === null) return undefined;
+    if (Array.isArray(names) && names.length === 0) {
+      const advice = 'return `undefined` for all rules that match; `skip` exempts requests';
+      throw new HookError(`${WHERE}: rules returned an empty array (${advice})`);
+    }
     if (!isNames(names)) throw new HookError(`${WHERE}: rules returned what is no array of names (return \`undefined\` for all rules)`);
     return names;
   }
