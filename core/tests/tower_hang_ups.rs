@@ -14,7 +14,7 @@ use axum::routing::any;
 use axum::{Router, serve};
 use http_body::Frame;
 use log::{LevelFilter, Log, Metadata, Record};
-use sluicegate::tower::RateLimitLayer;
+use sluicegate::tower::{RateLimitLayer, later};
 use sluicegate::{AsyncRateLimiter, Rules};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -120,6 +120,15 @@ async fn a_place_comes_back_when_the_client_has_hung_up() {
             site.until("places", |left| left == PLACES).await;
         }
     }
+}
+
+#[tokio::test]
+async fn a_place_comes_back_when_the_client_hangs_up_before_the_service_is_called() {
+    let site = Site::open(|layer| layer.on_decision(|_, _| later(pending()))).await;
+    let stream = site.send(&head("GET", "/jobs/quick", "")).await;
+    site.until("places", |left| left < PLACES).await;
+    drop(stream);
+    site.until("places", |left| left == PLACES).await;
 }
 
 #[tokio::test]

@@ -217,6 +217,7 @@ async fn a_mistake_of_the_application_is_named() {
         (layer().await.limit(|_| Some(0)), "limit returned 0"),
         (layer().await.user_id(|_| Some(String::new())), "user_id returned an empty text"),
         (named("nobody").await, "no rule"),
+        (layer().await.rules_by(|_| Some(Vec::new())), "rules_by returned an empty list"),
         (
             named("gold").await.limit(|_| Some(5)),
             "rule \"gold\": a limit can be given only for a rule with a single limit",

@@ -25,13 +25,23 @@ pub(super) enum Names {
 
 impl Names {
     /// The names for a request; `None`: all rules that match.
-    async fn of(&self, parts: &Parts) -> Option<Cow<'_, [String]>> {
+    async fn of(&self, parts: &Parts) -> Result<Option<Cow<'_, [String]>>, Refusal> {
         match self {
-            Self::All => None,
-            Self::These(names) => Some(Cow::Borrowed(names)),
-            Self::By(function) => find(&Some(Arc::clone(function)), parts).await.map(Cow::Owned),
+            Self::All => Ok(None),
+            Self::These(names) => Ok(Some(Cow::Borrowed(names))),
+            Self::By(function) => match find(&Some(Arc::clone(function)), parts).await {
+                Some(names) if names.is_empty() => Err(no_names()),
+                names => Ok(names.map(Cow::Owned)),
+            },
         }
     }
+}
+
+/// An empty list of names would leave the request unlimited.
+fn no_names() -> Refusal {
+    let wrong =
+        "rules_by returned an empty list (return `None` for all rules that match; `skip` exempts requests)";
+    Refusal::Broken(wrong.to_owned())
 }
 
 /// Decides a request whose user is known; `None` where no rule is to be applied.
@@ -41,7 +51,7 @@ pub(super) async fn decide(
     (request, parts): (&Request<'_>, &Parts),
 ) -> Result<Option<Reservation>, Refusal> {
     let (cost, limit) = (common.cost(parts).await?, common.limit(parts).await?);
-    let names = names.of(parts).await;
+    let names = names.of(parts).await?;
     let in_force = limiter.rules();
     let mut chosen = matching(limiter.match_request(request)?, &in_force, names.as_deref());
     let mut keys = Keys::new(common, NoAddress::Shared, parts).of_user(request.user_id);

@@ -59,7 +59,7 @@ impl RateLimitLayer {
     }
 
     /// The same by a function of the request, such as for plans that are rules of their own; `None`: all rules that match. A name that
-    /// no rule has is a mistake, which is answered with 500.
+    /// no rule has is a mistake, which is answered with 500, and so is an empty list.
     pub fn rules_by<A: Into<Answer<Option<Vec<String>>>>>(
         mut self,
         names: impl Fn(&Parts) -> A + Send + Sync + 'static,

@@ -153,23 +153,28 @@ async fn judge(limits: &Limits, parts: &mut Parts) -> LimitOutcome {
         Ok(None) => return LimitOutcome::Admit(HeaderMap::new(), None),
         Err(refusal) => return refused(refusal, parts, common.on_error),
     };
+    let decided = Arc::new(decided);
+    let held = (Arc::clone(limits.limiter()), Arc::clone(&decided));
+    // Before anything is waited for: a client may hang up at any time.
+    let flight = Flight::begin(held, common.max_lease, common.count.clone());
     if let Some(tell) = &common.on_decision {
         tell(parts, &decided).get().await;
     }
     match decided.allowed {
-        true => admitted(decided, limits, parts),
+        true => admitted(decided, flight, common, parts),
         false => LimitOutcome::Answer(denied(&decided, common, parts).await),
     }
 }
 
-fn admitted(reservation: Reservation, limits: &Limits, parts: &mut Parts) -> LimitOutcome {
-    let common = limits.common();
+fn admitted(
+    reservation: Arc<Reservation>,
+    flight: Option<Flight>,
+    common: &Common,
+    parts: &mut Parts,
+) -> LimitOutcome {
     let headers = fields(reservation.headers(common.style));
     log_shadow(&reservation);
     parts.extensions.insert(Decision::clone(&reservation));
-    let reservation = Arc::new(reservation);
-    let held = (Arc::clone(limits.limiter()), Arc::clone(&reservation));
-    let flight = Flight::begin(held, common.max_lease, common.count.clone());
     if flight.is_some() {
         parts.extensions.insert(reservation);
     }
