@@ -9,6 +9,7 @@ use super::policy::Policy;
 use super::sliding_buckets::SlidingBuckets;
 use super::sliding_log::SlidingLog;
 use super::sliding_window::SlidingWindow;
+use crate::time::clock::LATEST;
 
 impl Policy {
     /// The same limit with another amount; `None` where that is cheap to make anew.
@@ -54,6 +55,14 @@ impl Policy {
         is_sound.then_some(policy)
     }
 
+    /// The same limit on the terms that a rule of another process has; `None` where no rule can have them.
+    pub(crate) fn on_terms_of_rule(&self, terms: Terms) -> Option<Self> {
+        let policy = self.on_terms(terms)?;
+        // Whoever may write keys could have stated it: a state by it must stay one that can be read.
+        let largest = if let Self::Gcra(gcra) = &policy { gcra.unit * gcra.burst } else { terms[0] };
+        (largest <= LATEST as f64 && policy.most() > 0 && terms[2] == self.terms()[2]).then_some(policy)
+    }
+
     /// The same limit, except that denied costs are not charged.
     pub(crate) fn sparing_denied(&self) -> Self {
         let mut policy = self.clone();
@@ -65,5 +74,31 @@ impl Policy {
             Self::SlidingLog(_) | Self::Gcra(_) | Self::Concurrency(_) => {}
         }
         policy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_rule_can_have_is_on_no_terms() {
+        let own = Policy::Gcra(Gcra::of_units(100.0, 5.0));
+        assert_eq!(
+            own.on_terms_of_rule([50.0, 9.0, 0.0]).map(|policy| policy.terms()),
+            Some([50.0, 9.0, 0.0])
+        );
+        let wrong = [
+            [f64::NAN, 5.0, 0.0],
+            [100.0, f64::NAN, 0.0],
+            [-1.0, 5.0, 0.0],
+            [100.0, 0.5, 0.0],
+            [100.0, 5.0, 1.0],
+            [1e308, 1e10, 0.0],
+            [f64::INFINITY, 5.0, 0.0],
+        ];
+        for terms in wrong {
+            assert!(own.on_terms_of_rule(terms).is_none(), "{terms:?}");
+        }
     }
 }

@@ -43,9 +43,10 @@ impl<D: Driver> Drop for ReleaseGuard<'_, D> {
     fn drop(&mut self) {
         let costs = vec![0; self.ticket.items.len()];
         if !self.is_heard
-            && let Ok(plan) = Plan::of_ticket(self.catalog, self.ticket, &costs)
+            && let Ok(mut plan) = Plan::of_ticket(self.catalog, self.ticket, &costs)
             && let Ok(id) = fresh()
         {
+            self.calls.on_terms_in_charge(&mut plan);
             let mut release = self.calls.shared.ending(&plan, End::Release, (self.ticket.id, id));
             while let Some(call) = release.next() {
                 self.calls.servers.at(release.region()).send_detached(call);

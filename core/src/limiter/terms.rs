@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use redis::Value;
+
 use super::backend::ServerCalls;
 use super::driver::Driver;
+use crate::error::Result;
 use crate::events::event;
 use crate::plan::{Charge, Plan};
 use crate::sequence::{look_terms_up, state_terms, stated_terms};
@@ -27,7 +30,13 @@ impl<D: Driver> ServerCalls<'_, D> {
         let (wire, stated) = (&self.shared.wire, &self.servers.stated);
         let (limit, now) = (charge.limit.number, self.shared.own_time());
         if stated.states(limit, charge.policy.terms(), now) {
-            self.server.send_detached(state_terms(charge, &wire.prefix));
+            let servers = Arc::downgrade(self.servers);
+            let hear = move |reply: Result<Value>| {
+                if let (Some(servers), Err(_)) = (servers.upgrade(), reply) {
+                    servers.stated.lost(None, limit);
+                }
+            };
+            self.server.send_then(state_terms(charge, &wire.prefix), Box::new(hear));
         }
         let Some(region) = wire.region_of(charge) else { return };
         let (theirs, is_due) = stated.of(region, limit, now);
@@ -42,11 +51,14 @@ impl<D: Driver> ServerCalls<'_, D> {
     /// Looks up the terms of a region, and says so where they are other ones.
     fn look_up(self, charge: &Charge<'_>, region: usize) {
         let (wire, servers) = (&self.shared.wire, Arc::downgrade(self.servers));
-        let (limit, own, rule) = (charge.limit.number, charge.policy.terms(), quote(&charge.rule.rule.id));
+        let (limit, own, rule) =
+            (charge.limit.number, charge.policy.as_ref().clone(), quote(&charge.rule.rule.id));
         let name = wire.regions.as_ref().map_or_else(String::new, |regions| quote(regions.name(region)));
         let hear = move |reply| {
-            let (Some(servers), Ok(terms)) = (servers.upgrade(), stated_terms(reply)) else { return };
-            if servers.stated.heard(region, limit, terms).is_some_and(|theirs| theirs != own) {
+            let Some(servers) = servers.upgrade() else { return };
+            let Ok(terms) = stated_terms(reply) else { return servers.stated.lost(Some(region), limit) };
+            let terms = terms.filter(|terms| own.on_terms_of_rule(*terms).is_some());
+            if servers.stated.heard(region, limit, terms).is_some_and(|theirs| theirs != own.terms()) {
                 event!(
                     Warn,
                     limit_differs,

@@ -273,7 +273,7 @@ impl Charge<'_> {
     /// Puts it on the terms of the region in charge; on none that make no sense.
     pub(crate) fn put_on(&mut self, terms: Terms) {
         if terms != self.policy.terms()
-            && let Some(policy) = self.policy.on_terms(terms).filter(|policy| policy.most() > 0)
+            && let Some(policy) = self.policy.on_terms_of_rule(terms)
         {
             self.policy = Cow::Owned(policy);
         }

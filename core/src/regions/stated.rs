@@ -1,18 +1,26 @@
 //! On which terms regions decide: where they differ, those of the region in charge of a key apply.
 
+use std::sync::MutexGuard;
+
 use hashbrown::HashMap;
 
 use crate::algorithm::{Micros, Terms};
 use crate::catalog::LimitNumber;
+use crate::sync::fork::PerProcess;
 use crate::sync::lock::Mutex;
 
 /// What is stated is stated again, and looked up again, after this time: a server may have lost it, another process may
 /// have stated something else.
 const EVERY: Micros = 10_000_000;
 
+/// After this time where the answer was lost.
+const SOON: Micros = 1_000_000;
+
 /// What this process has stated of its own region at [`None`], and what it has heard of others, by their places.
-#[derive(Debug, Default)]
-pub(crate) struct StatedTerms(Mutex<HashMap<(Option<usize>, LimitNumber), Stated>>);
+#[derive(Debug)]
+pub(crate) struct StatedTerms(PerProcess<Mutex<Known>>);
+
+type Known = HashMap<(Option<usize>, LimitNumber), Stated>;
 
 #[derive(Debug, Clone, Copy)]
 struct Stated {
@@ -21,15 +29,28 @@ struct Stated {
     due: Micros,
 }
 
+impl Default for StatedTerms {
+    fn default() -> Self {
+        Self(PerProcess::new(Mutex::default()))
+    }
+}
+
 impl StatedTerms {
+    /// A forked child begins anew: a thread that it does not have may hold its parent's lock.
+    #[inline]
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.get(|_| Mutex::default()).lock()
+    }
+
     /// Whether to state these terms of the own region now.
     #[inline]
     pub(crate) fn states(&self, limit: LimitNumber, terms: Terms, now: Micros) -> bool {
-        let mut known = self.0.lock();
+        let mut known = self.known();
         let before = known.get(&(None, limit));
         if before.is_some_and(|before| before.terms == Some(terms) && !before.is_due(now)) {
             return false;
         }
+        make_room(&mut known, now);
         known.insert((None, limit), Stated { terms: Some(terms), due: now + EVERY });
         true
     }
@@ -37,7 +58,8 @@ impl StatedTerms {
     /// The terms of another region, as far as they are known, and whether to look them up now.
     #[inline]
     pub(crate) fn of(&self, region: usize, limit: LimitNumber, now: Micros) -> (Option<Terms>, bool) {
-        let mut known = self.0.lock();
+        let mut known = self.known();
+        make_room(&mut known, now);
         let known = known.entry((Some(region), limit)).or_insert(Stated { terms: None, due: now });
         let is_due = known.is_due(now);
         if is_due {
@@ -48,10 +70,24 @@ impl StatedTerms {
 
     /// Takes note of what another region has stated, if anything. Answers the terms where these are new.
     pub(crate) fn heard(&self, region: usize, limit: LimitNumber, terms: Option<Terms>) -> Option<Terms> {
-        let mut known = self.0.lock();
+        let mut known = self.known();
         let known = known.get_mut(&(Some(region), limit))?;
         let before = std::mem::replace(&mut known.terms, terms);
         terms.filter(|_| terms != before)
+    }
+
+    /// Takes note that nothing came of what was asked of a region, or stated of the own one.
+    pub(crate) fn lost(&self, region: Option<usize>, limit: LimitNumber) {
+        if let Some(stated) = self.known().get_mut(&(region, limit)) {
+            stated.due -= EVERY - SOON;
+        }
+    }
+}
+
+/// Before it would grow, it forgets what nobody has used for long, such as limits that are gone.
+fn make_room(known: &mut Known, now: Micros) {
+    if known.len() == known.capacity() {
+        known.retain(|_, stated| !(stated.is_due(now) && stated.is_due(now - EVERY)));
     }
 }
 
@@ -92,5 +128,27 @@ mod tests {
         assert_eq!(stated.of(0, 1, EVERY), (Some(THEIRS), true), "they hold until they are heard anew");
         assert_eq!(stated.heard(0, 1, None), None);
         assert_eq!(stated.of(0, 1, EVERY), (None, false));
+    }
+
+    #[test]
+    fn what_was_lost_is_stated_and_asked_again_soon() {
+        let stated = StatedTerms::default();
+        assert!(stated.states(1, OURS, 0));
+        stated.lost(None, 1);
+        assert_eq!([SOON - 1, SOON].map(|now| stated.states(1, OURS, now)), [false, true]);
+        assert!(stated.of(0, 1, 0).1);
+        stated.lost(Some(0), 1);
+        assert_eq!([SOON - 1, SOON].map(|now| stated.of(0, 1, now).1), [false, true]);
+        stated.lost(Some(3), 1);
+    }
+
+    #[test]
+    fn limits_that_are_gone_are_forgotten() {
+        let stated = StatedTerms::default();
+        for limit in 0..100_000 {
+            let now = Micros::try_from(limit).unwrap() * 1_000_000;
+            assert!(stated.states(limit, OURS, now) && stated.of(0, limit, now).1);
+        }
+        assert!(stated.known().len() < 200, "{} are kept", stated.known().len());
     }
 }

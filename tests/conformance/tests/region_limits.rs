@@ -172,3 +172,20 @@ fn so_do_its_rate_and_its_burst() {
     assert!(here.commit(&reserved.id().unwrap(), Usage::Cost(9)).unwrap());
     assert_eq!(here.peek("work", &work).unwrap().remaining, 3);
 }
+
+#[test]
+fn what_is_stated_after_a_quiet_time_is_not_lost_with_the_connection() {
+    let world = World::start();
+    let key = world.key_of("all", 1);
+    let there = world.differing("all", ("\"limit\": 10", "\"limit\": 4"), 4);
+    let mut client = world.servers[1].client().unwrap();
+    for name in world.names(1, "sluicegate:all:{all}:terms-*") {
+        redis::cmd("DEL").arg(name).exec(&mut client).unwrap();
+    }
+    redis::cmd("CLIENT").arg("KILL").arg("TYPE").arg("normal").exec(&mut client).unwrap();
+    // For so long a connection is trusted to be as it was: no clock of the limiter's.
+    thread::sleep(Duration::from_millis(1_100));
+    world.clock.advance(Duration::from_secs(11));
+    assert!(there.check("all", &key).unwrap().allowed);
+    soon(|| world.has_stated("all", 4));
+}

@@ -187,7 +187,7 @@ impl ThreadHost {
     }
 
     /// Takes note of what happened to connections since they were last read, if that was long ago.
-    fn look_after(&self, multiplexer: &mut Multiplexer<Stream>, now: Instant) {
+    pub(super) fn look_after(&self, multiplexer: &mut Multiplexer<Stream>, now: Instant) {
         let now_ms = self.millis(now);
         let read_at = self.read_at.load(Ordering::Relaxed);
         if now_ms.saturating_sub(read_at) > TRUSTED.as_millis() as u64 {

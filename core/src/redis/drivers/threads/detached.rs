@@ -18,7 +18,11 @@ impl BlockingRedis {
     pub(crate) fn send_detached(&self, call: ScriptCall, then: Then) {
         if let Ok(Connections { hub, host }) = self.connections() {
             let (request, deadline) = (RedisCommand::Script(call), self.deadline(None));
-            hub.act(|multiplexer| multiplexer.send_detached(request, deadline, then, Instant::now()));
+            hub.act(|multiplexer| {
+                let now = Instant::now();
+                host.look_after(multiplexer, now);
+                multiplexer.send_detached(request, deadline, then, now);
+            });
             if host.begin_to_attend(hub) {
                 let (attended, attending) = (Arc::clone(hub), Arc::clone(host));
                 // Without a thread it is seen to by the next call.
