@@ -59,7 +59,8 @@ class Misplaced:
     def _lacks_limit(self, function: _Function) -> bool:
         # A function of a module outlives applications that were made of it, limited, and are gone. One that is made together
         # with its application does not, and what limits it, out of place, is gone at once.
-        return function in self._around and ("<locals>" in function.__qualname__ or len(self._around[function]) > 0)
+        around = self._around.get(function)
+        return around is not None and ("<locals>" in function.__qualname__ or len(around) > 0)
 
 
 def _layers(function: Any) -> Iterator[_Function]:
