@@ -331,3 +331,35 @@ def test_functions_may_be_coroutines() -> None:
         return got
 
     assert asyncio.run(main()) == [200, 429]
+
+
+@pytest.mark.parametrize("leaves", ["cancelled", "raises"])
+def test_what_is_held_is_given_back_where_on_decision_ends_the_request(leaves: str) -> None:
+    places = [{"rule_id": "places", "algorithm": "concurrency", "limit": 1, "identifier_type": "global", "match": {"path_pattern": "/*"}}]
+    asked = asyncio.Event()
+
+    class Left(BaseException):
+        """As frameworks and loops have them, which no function of an application catches."""
+
+    async def on_decision(_: Any, decision: Any) -> None:
+        asked.set()
+        if leaves == "raises":
+            raise Left
+        await asyncio.Event().wait()
+
+    async def ignored(*_: Any) -> Any:
+        return {"type": "http.disconnect"}
+
+    async def main() -> None:
+        async with AsyncRateLimiter.connect("memory://", rules=places) as limiter:
+            app = asgi.RateLimitMiddleware(ignored, limiter, on_decision=on_decision)
+            scope = {"type": "http", "method": "GET", "path": "/", "raw_path": b"/", "headers": []}
+            request = asyncio.create_task(app(scope, ignored, ignored))
+            await asked.wait()
+            request.cancel()
+            with pytest.raises((Left, asyncio.CancelledError)):
+                await request
+            await asyncio.sleep(0)
+            assert (await limiter.peek("places", "global")).remaining == 1
+
+    asyncio.run(main())

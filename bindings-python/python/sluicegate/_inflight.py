@@ -124,6 +124,16 @@ class InFlight:
             _failed(error)
 
 
+def give_back(held: AsyncReservation | Reservation) -> None:
+    """Releases what is held for a request that goes no further, on a loop without waiting for it."""
+    if isinstance(held, AsyncReservation):
+        return AsyncInFlight(held, 0).end(is_kept=False)
+    try:
+        held.release()
+    except SluicegateError as error:
+        _failed(error)
+
+
 class _Renewal:
     """What is renewed for one request."""
 

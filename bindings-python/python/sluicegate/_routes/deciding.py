@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
+from .._inflight import give_back
 from .._middleware import Headers, Policy, ensure
 from .._native import Check, Decision, Problem, Reserved
 from ..errors import InvalidArgumentError, InvalidRuleError, SluicegateError, UnknownRuleError
@@ -141,15 +142,20 @@ class Deciding:
         return _denied(request, found) if isinstance(found, Problem) else Verdict(headers=found)
 
     def _told(self, decision: Decision, request: RouteRequest) -> Steps:
+        held: Any = decision if isinstance(decision, Reserved) and decision.id is not None else None
         if self.hooks.on_decision is not None:
             try:
                 yield from self._ask("on_decision", request, decision)
             except HookError as error:
                 # It only looks.
                 _LOG.error("%s", error)
+            except BaseException:
+                # The client has hung up, or the framework answers: nobody else knows of what is held.
+                if held is not None:
+                    give_back(held)
+                raise
         found = self._policy.decided(decision)
         if not isinstance(found, Problem):
-            held = decision if isinstance(decision, Reserved) and decision.id is not None else None
             return Verdict(found, decision, held)
         answer = None if self.hooks.on_denied is None else (yield from self._answer(decision, request))
         return _denied(request, found, decision, answer)
@@ -301,7 +307,8 @@ async def asynchronous(steps: Generator[Any, Any, _T]) -> _T:
         if hasattr(value, "__await__") or inspect.isawaitable(value):
             try:
                 value = await value
-            except Exception as error:
+            # Cancelled, too.
+            except BaseException as error:
                 throw = error
 
 
