@@ -47,7 +47,8 @@ impl Hub {
         hub
     }
 
-    /// Does something with the multiplexer, then whatever that asks for.
+    /// Does something with the multiplexer, then whatever that asks for. Three times a check.
+    #[inline(always)]
     pub(in crate::redis) fn act<T>(
         self: &Arc<Self>,
         action: impl FnOnce(&mut Multiplexer<Stream>) -> T,

@@ -228,9 +228,10 @@ impl ThreadHost {
         poll: impl Fn(&mut Multiplexer<Stream>, &mut Context<'_>) -> Poll<T>,
     ) -> T {
         let mut context = Context::from_waker(&self.waker);
-        let mut answer = poll(&mut hub.lock(), &mut context);
+        let (mut answer, mut looked) = (poll(&mut hub.lock(), &mut context), None);
         if answer.is_pending() && hub.is_alone() {
             self.spin.poll(|now| {
+                looked = Some(now);
                 answer = hub.act(|multiplexer| {
                     multiplexer.pump_busy(now);
                     poll(multiplexer, &mut context)
@@ -240,12 +241,15 @@ impl ThreadHost {
         }
         loop {
             if let Poll::Ready(answer) = answer {
-                self.read_at.store(self.millis(Instant::now()), Ordering::Relaxed);
+                if let Some(looked) = looked {
+                    self.read_at.store(self.millis(looked), Ordering::Relaxed);
+                }
                 return answer;
             }
             let ready = self.ready(hub);
             answer = hub.act(|multiplexer| {
                 let now = Instant::now();
+                looked = Some(now);
                 for connection in ready {
                     multiplexer.pump(connection, now);
                 }

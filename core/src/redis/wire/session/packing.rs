@@ -219,31 +219,25 @@ impl Session {
 /// Appends a script's command and its text or digest, with the keys of all calls of a bundle; where several calls have one
 /// key, once, and how many they are.
 fn write_call(output: &mut Vec<u8>, command: [&str; 2], bundle: &[PendingCommand], args: &[Argument]) {
-    let Some(callers) = callers_by_key(bundle) else {
-        let keys: SmallVec<[&str; 4]> =
-            bundle.iter().flat_map(PendingCommand::keys).map(String::as_str).collect();
-        return write_script(output, command, &keys, args, &[]);
-    };
-    let firsts = callers.iter().scan(0, |next, callers| Some(std::mem::replace(next, *next + callers)));
-    let keys: SmallVec<[&str; 4]> =
-        firsts.flat_map(|first| bundle[first].keys()).map(String::as_str).collect();
-    let texts: SmallVec<[String; 4]> = callers.iter().map(usize::to_string).collect();
-    write_script(output, command, &keys, args, &texts);
-}
-
-fn write_script(
-    output: &mut Vec<u8>,
-    command: [&str; 2],
-    keys: &[&str],
-    args: &[Argument],
-    callers: &[String],
-) {
+    let callers = callers_by_key(bundle);
+    let texts: SmallVec<[String; 4]> = callers.iter().flatten().map(usize::to_string).collect();
     let mut digits = itoa::Buffer::new();
     let mut parts: SmallVec<[&[u8]; 8]> = SmallVec::new();
-    parts.extend([command[0], command[1], digits.format(keys.len())].map(str::as_bytes));
-    parts.extend(keys.iter().map(|key| key.as_bytes()));
+    parts.extend([command[0].as_bytes(), command[1].as_bytes(), &[]]);
+    let head = parts.len();
+    match &callers {
+        None => parts.extend(bundle.iter().flat_map(PendingCommand::keys).map(String::as_bytes)),
+        Some(callers) => {
+            let mut rest = bundle;
+            for &alike in callers {
+                parts.extend(rest.iter().take(1).flat_map(PendingCommand::keys).map(String::as_bytes));
+                rest = rest.get(alike..).unwrap_or_default();
+            }
+        }
+    }
+    parts[head - 1] = digits.format(parts.len() - head).as_bytes();
     parts.extend(args.iter().map(SmallVec::as_slice));
-    parts.extend(callers.iter().map(String::as_bytes));
+    parts.extend(texts.iter().map(String::as_bytes));
     write_command(output, &parts);
 }
 
