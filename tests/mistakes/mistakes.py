@@ -70,8 +70,8 @@ MISTAKES = [
     Mistake(
         "a key is charged for one caller more than there are",
         "redis/wire/session/packing.rs",
-        "callers.iter().map(usize::to_string)",
-        "callers.iter().map(|callers| (callers + 1).to_string())",
+        "callers.iter().flatten().map(usize::to_string)",
+        "callers.iter().flatten().map(|callers| (callers + 1).to_string())",
     ),
     Mistake(
         "an answer is replicated as soon as a replica has it",
