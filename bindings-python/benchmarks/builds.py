@@ -26,6 +26,8 @@ CALLS = 20
 # Of each block, not counted: what the other build left in the caches of the processor.
 FIRST = 2
 WARM_UP = 50
+IN_FLIGHT = 64
+TOGETHER = {"64 tasks, one key": ["user:1"] * 1_280, "64 tasks, 10,000 keys": [f"user:{number}" for number in range(10_000)]}
 RULES = [{"rule_id": "gcra", "rate": "1000000000/h"}]
 Block = Callable[[], float]
 
@@ -72,6 +74,22 @@ def on_a_loop(package: Any, url: str, loop: asyncio.AbstractEventLoop) -> Block:
     return lambda: loop.run_until_complete(calls())
 
 
+def many_on_a_loop(package: Any, url: str, loop: asyncio.AbstractEventLoop, keys: list[str]) -> Block:
+    """As many tasks as wait at a time in a busy service; a figure is the time of the block by the number of its calls."""
+    check = loop.run_until_complete(connected(package, url)).check
+
+    async def task(own: list[str]) -> None:
+        for key in own:
+            await check("gcra", key)
+
+    async def calls() -> float:
+        began = perf_counter()
+        await asyncio.gather(*(task(keys[number::IN_FLIGHT]) for number in range(IN_FLIGHT)))
+        return (perf_counter() - began) / len(keys) * 1e6
+
+    return lambda: loop.run_until_complete(calls())
+
+
 async def connected(package: Any, url: str) -> Any:
     return await package.AsyncRateLimiter.connect(url, rules=RULES)
 
@@ -100,7 +118,7 @@ def main() -> None:
     options = parser.parse_args()
     builds = [imported(folder) for folder in (options.before, options.after)]
     print(f"{date.today()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the run,", end=" ")
-    print(f"{options.pairs} pairs of blocks of {CALLS} calls, one in flight\n")
+    print(f"{options.pairs} pairs of blocks of {CALLS} calls, one in flight, and a tenth as many of tasks\n")
     print("| a check, microseconds | before | after | ratio | 95 % of the median | middle half |\n|---|---|---|---|---|---|")
     servers = [os.environ["SLUICEGATE_TEST_SERVERS"], "start", "redis"]
     with subprocess.Popen(servers, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -110,6 +128,8 @@ def main() -> None:
             kind = place.partition(":")[0]
             compare(f"blocking, {kind}", *(blocking(build, place) for build in builds), options.pairs)
             compare(f"asyncio, {kind}", *(on_a_loop(build, place, loop) for build in builds), options.pairs)
+            for name, keys in TOGETHER.items():
+                compare(f"asyncio, {kind}, {name}", *(many_on_a_loop(build, place, loop, keys) for build in builds), options.pairs // 10)
 
 
 if __name__ == "__main__":
