@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(dead_code))]
 
 mod answers;
+mod callback;
 mod calls;
 mod cli;
 mod clock;

@@ -4,13 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use napi::bindgen_prelude::{Either, Float64Array, Uint8Array, Utf16String};
+use napi::bindgen_prelude::{Either, Float64Array, Function as JsFunction, Uint8Array, Utf16String};
 use napi::{Env, Error, Result};
 use napi_derive::napi;
 use sluicegate::bridge::{Answer, Bridge, Completion, OwnedCall};
 use sluicegate::{AsyncRateLimiter, Rules};
 
 use crate::answers::{self, Held, Writer};
+use crate::callback::Callback;
 use crate::calls::Reader;
 use crate::failure::Failure;
 use crate::function::Function;
@@ -21,7 +22,7 @@ use crate::options::Options;
 use crate::poll::{self, Poll};
 use crate::shared::{Shared, foreign};
 use crate::status::Status;
-use crate::wake::{Wake, WakeFunction};
+use crate::wake::Wake;
 
 /// A limiter with its mailbox.
 #[napi]
@@ -59,13 +60,14 @@ pub(crate) fn open(
     url: String,
     options: Options,
     mailbox: Float64Array,
-    wake: WakeFunction,
+    fetch: JsFunction<'_, (), ()>,
     watches: bool,
-) -> Either<NativeLimiter, Failure> {
-    match NativeLimiter::open(&env, url, options, mailbox, wake, watches) {
+) -> Result<Either<NativeLimiter, Failure>> {
+    let (wake, fetch) = (Wake::of(&fetch)?, Callback::new(&fetch)?);
+    Ok(match NativeLimiter::open(&env, url, options, mailbox, (wake, fetch), watches) {
         Ok(limiter) => Either::A(limiter),
         Err(error) => Either::B(Failure::from(&error)),
-    }
+    })
 }
 
 #[napi]
@@ -75,14 +77,14 @@ impl NativeLimiter {
         url: String,
         options: Options,
         mailbox: Float64Array,
-        wake: WakeFunction,
+        (wake, fetch): (Wake, Callback),
         watches: bool,
     ) -> sluicegate::Result<Self> {
-        let wake = Wake::new(wake);
         let waker = wake.clone();
         let bridge = Bridge::open(options.builder(url)?, move || waker.call())?;
         let mailbox = RefCell::new(Mailbox::new(mailbox));
-        let shared = Shared { bridge, mailbox, names: RefCell::default(), has_handle: Cell::default() };
+        let (names, has_handle) = (RefCell::default(), Cell::default());
+        let shared = Shared { bridge, mailbox, names, fetch, has_handle };
         let watches = watches && poll::is_possible();
         let (shared, backlog) = (Rc::new(shared), VecDeque::new());
         let mut limiter =

@@ -46,6 +46,7 @@ struct Watched {
     /// The handle, in units that are aligned as any handle may have to be. Libuv writes to it at any time.
     memory: Box<[UnsafeCell<u128>]>,
     limiter: Weak<Shared>,
+    env: Env,
     wake: Wake,
     /// Ends the environment only after the handle is closed.
     hook: Cell<sys::napi_async_cleanup_hook_handle>,
@@ -74,6 +75,7 @@ impl Poll {
             let watched = Rc::new(Watched {
                 memory: (0..units).map(|_| UnsafeCell::new(0)).collect(),
                 limiter: Rc::downgrade(limiter),
+                env: *env,
                 wake: wake.clone(),
                 hook: Cell::new(null_mut()),
                 is_closing: Cell::new(false),
@@ -133,7 +135,8 @@ unsafe extern "C" fn polled(handle: Handle, _status: c_int, _events: c_int) {
     let _ = catch_unwind(AssertUnwindSafe(|| {
         if let Some(limiter) = watched.limiter.upgrade() {
             limiter.bridge.read_socket();
-            watched.wake.call();
+            // At once: to be woken for it would take another turn of the loop.
+            limiter.fetch.call(&watched.env);
         }
     }));
 }

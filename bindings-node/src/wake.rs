@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use napi::bindgen_prelude::Function;
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
-use napi::{Env, Status, sys};
+use napi::{Env, Result, Status, sys};
 
 /// Called without arguments; of itself it does not keep the process alive.
 pub(crate) type WakeFunction = ThreadsafeFunction<(), (), (), Status, false, true>;
@@ -15,6 +16,10 @@ pub(crate) struct Wake(Arc<WakeFunction>);
 impl Wake {
     pub(crate) fn new(function: WakeFunction) -> Self {
         Self(Arc::new(function))
+    }
+
+    pub(crate) fn of(function: &Function<'_, (), ()>) -> Result<Self> {
+        function.build_threadsafe_function().callee_handled::<false>().weak::<true>().build().map(Self::new)
     }
 
     /// Wakes the loop, from any thread. No effect once the loop has ended.
