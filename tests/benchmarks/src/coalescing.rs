@@ -46,7 +46,7 @@ fn scripts(connection: &mut Connection) -> Result<f64> {
 }
 
 /// Microseconds of processor time that the server took so far.
-fn spent(connection: &mut Connection) -> Result<f64> {
+pub(crate) fn spent(connection: &mut Connection) -> Result<f64> {
     let info: String = cmd("INFO").arg("cpu").query(connection)?;
     let seconds = |name: &str| {
         let line = info.lines().find_map(|line| line.strip_prefix(name));
@@ -55,7 +55,7 @@ fn spent(connection: &mut Connection) -> Result<f64> {
     Ok((seconds("used_cpu_user:")? + seconds("used_cpu_sys:")?) * 1e6)
 }
 
-async fn many(
+pub(crate) async fn many(
     limiter: &Arc<AsyncRateLimiter>,
     names: &Arc<Vec<String>>,
     in_flight: usize,

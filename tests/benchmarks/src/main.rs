@@ -23,6 +23,7 @@ mod server;
 mod table;
 mod tap;
 mod time;
+mod tracked;
 mod traffic;
 mod usage;
 mod way;
@@ -72,7 +73,10 @@ fn run() -> Result<()> {
             Part::Longest => longest::run(&options)?,
             Part::Regions => regions::run(&options)?,
             Part::Coalescing => coalescing::run(&options)?,
-            Part::Denied => denied::run(&options)?,
+            Part::Denied => {
+                denied::run(&options)?;
+                tracked::run(&options)?;
+            }
             Part::Leases => leases::run(&options)?,
             Part::Failover => failover::run(&options)?,
             Part::Lab => traffic::run(&options)?,
