@@ -88,7 +88,7 @@ impl<'a> Plan<'a> {
     }
 
     /// What `op` touches.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(catalog: &'a Catalog, checks: &[Check<'a>], op: Op) -> Result<Self> {
         let timeout = checks.iter().filter_map(|check| check.options.timeout).min();
         let targets = checks.iter().map(|check| Target::new(catalog, check));
@@ -183,7 +183,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The limits of one rule are states apart; there is nothing to merge.
-    #[inline]
+    #[inline(always)]
     fn of_one(target: &Target<'a>, timeout: Option<Duration>) -> Result<Self> {
         let limits = &target.rule.limits;
         let group = if target.rule.rule.shadow { ENFORCED + 1 } else { ENFORCED };

@@ -43,13 +43,12 @@ impl Spin {
         let mut now = Instant::now();
         let end = now + LONGEST;
         loop {
-            let found = look(now);
-            now = Instant::now();
-            let late = now >= end;
+            let (found, late) = (look(now), now >= end);
             if found || late {
                 return self.learn(late);
             }
             thread::yield_now();
+            now = Instant::now();
         }
     }
 

@@ -100,7 +100,7 @@ pub(in crate::redis) enum Order {
 #[derive(Default)]
 pub(in crate::redis) struct Work {
     pub(in crate::redis) orders: SmallVec<[Order; 2]>,
-    pub(in crate::redis) woken: Vec<Waker>,
+    pub(in crate::redis) woken: SmallVec<[Waker; 1]>,
     pub(in crate::redis) followed: Vec<(Then, Result<Value>)>,
 }
 
@@ -146,7 +146,7 @@ pub(in crate::redis) struct Multiplexer<S> {
     refresh_at: Option<Instant>,
     // Few are given at a time, and seldom more than two.
     orders: SmallVec<[Order; 2]>,
-    woken: Vec<Waker>,
+    woken: SmallVec<[Waker; 1]>,
     /// The results of calls that nobody waits for.
     followed: Vec<(Then, Result<Value>)>,
     /// How many of these are under way.
@@ -168,7 +168,7 @@ impl<S: Read + Write> Multiplexer<S> {
             waiting: Vec::new(),
             refresh_at: None,
             orders: SmallVec::new(),
-            woken: Vec::new(),
+            woken: SmallVec::new(),
             followed: Vec::new(),
             detached: 0,
             next_deadline: None,

@@ -228,16 +228,9 @@ impl ThreadHost {
         poll: impl Fn(&mut Multiplexer<Stream>, &mut Context<'_>) -> Poll<T>,
     ) -> T {
         let mut context = Context::from_waker(&self.waker);
-        let (mut answer, mut looked) = (poll(&mut hub.lock(), &mut context), None);
-        if answer.is_pending() && hub.is_alone() {
-            self.spin.poll(|now| {
-                looked = Some(now);
-                answer = hub.act(|multiplexer| {
-                    multiplexer.pump_busy(now);
-                    poll(multiplexer, &mut context)
-                });
-                answer.is_ready()
-            });
+        let (mut answer, mut looked) = self.look(hub, &poll);
+        if answer.is_pending() {
+            answer = poll(&mut hub.lock(), &mut context);
         }
         loop {
             if let Poll::Ready(answer) = answer {
@@ -257,6 +250,31 @@ impl ThreadHost {
                 poll(multiplexer, &mut context)
             });
         }
+    }
+
+    /// Looks whether `poll` answers: if there is no other call, for a short time, in which nobody needs to ring. Answers also
+    /// when the connections were last read.
+    #[inline]
+    fn look<T>(
+        &self,
+        hub: &Arc<Hub>,
+        poll: &impl Fn(&mut Multiplexer<Stream>, &mut Context<'_>) -> Poll<T>,
+    ) -> (Poll<T>, Option<Instant>) {
+        let (mut context, mut looked) = (Context::from_waker(Waker::noop()), None);
+        let mut multiplexer = hub.lock();
+        let (mut answer, is_alone) = (poll(&mut multiplexer, &mut context), multiplexer.is_alone());
+        drop(multiplexer);
+        if answer.is_pending() && is_alone {
+            self.spin.poll(|now| {
+                looked = Some(now);
+                answer = hub.act(|multiplexer| {
+                    multiplexer.pump_busy(now);
+                    poll(multiplexer, &mut context)
+                });
+                answer.is_ready()
+            });
+        }
+        (answer, looked)
     }
 
     /// Waits until connections are ready, or something else is to be done, or the next deadline. Answers the connections.

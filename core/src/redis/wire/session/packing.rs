@@ -46,9 +46,7 @@ impl Session {
             self.role_asked = now;
             self.pack(&role(), About::Role, now);
         }
-        for bundle in bundle(&mut portion, self.minds_slots) {
-            self.pack_bundle(bundle, false, now);
-        }
+        self.pack_portion(&mut portion, now);
         self.pack_wait(now);
         if self.queue.capacity() == 0 {
             self.queue = portion;
@@ -74,6 +72,18 @@ impl Session {
         let count = room.min(self.queue.len());
         self.is_crowded = count < self.queue.len();
         (count > 0).then(|| self.queue.drain(..count).collect())
+    }
+
+    /// Packs requests, and leaves none.
+    fn pack_portion(&mut self, portion: &mut Vec<PendingCommand>, now: Instant) {
+        if portion.len() == 1 {
+            // Takes no memory.
+            let only = portion.pop().map(|only| Bundle::from_buf([only]));
+            return self.pack_bundle(only.unwrap_or_default(), false, now);
+        }
+        for bundle in bundle(portion, self.minds_slots) {
+            self.pack_bundle(bundle, false, now);
+        }
     }
 
     /// Ends requests, unsent, that have less than a quarter of their time left, since others were before them.
@@ -259,9 +269,6 @@ fn kind(pending: &PendingCommand, minds_slots: bool) -> Option<BundleKey<'_>> {
 /// Divides requests into bundles, in the order in which to send them. Of calls that touch the same key, the earlier ones
 /// stay before the later ones.
 fn bundle(queue: &mut Vec<PendingCommand>, minds_slots: bool) -> Vec<Bundle> {
-    if let [_] = queue[..] {
-        return vec![queue.drain(..).collect()];
-    }
     let (places, sizes) = places(queue, minds_slots);
     let mut bundles: Vec<Bundle> = sizes.into_iter().map(SmallVec::with_capacity).collect();
     for (pending, place) in queue.drain(..).zip(places) {

@@ -132,20 +132,26 @@ impl Session {
 
     /// Hands each request of a bundle its part of the reply. Errors inside concern some of them.
     fn share(&mut self, bundle: &[PendingCommand], value: Value) {
+        if let [only] = bundle {
+            return self.done_with(only, value);
+        }
         let size = bundle.len();
         let values = match (callers_by_key(bundle), value) {
             (Some(callers), Value::Array(values)) if values.len() == callers.len() => {
                 values.into_iter().zip(callers).flat_map(|(value, callers)| divide(value, callers)).collect()
             }
-            (None, Value::Array(values)) if size > 1 && values.len() == size => values,
+            (None, Value::Array(values)) if values.len() == size => values,
             // Nonsense for many is nonsense for each: the reader of each part returns the error.
-            _ if size > 1 => vec![Value::Nil; size],
-            (_, value) => vec![value],
+            _ => vec![Value::Nil; size],
         };
         for (pending, value) in bundle.iter().zip(values) {
-            let result = value.extract_error().map_err(|err| errors::answered(&err, &self.address));
-            self.done(pending, result);
+            self.done_with(pending, value);
         }
+    }
+
+    fn done_with(&mut self, pending: &PendingCommand, value: Value) {
+        let result = value.extract_error().map_err(|err| errors::answered(&err, &self.address));
+        self.done(pending, result);
     }
 
     /// Sends requests one by one that the server refused together.

@@ -28,9 +28,17 @@ pub(super) fn write_command(output: &mut Vec<u8>, parts: &[&[u8]]) {
 }
 
 fn write_head(output: &mut Vec<u8>, kind: u8, count: usize) {
-    output.push(kind);
-    output.extend_from_slice(itoa::Buffer::new().format(count).as_bytes());
-    output.extend_from_slice(LINE_END);
+    let mut digits = itoa::Buffer::new();
+    match *digits.format(count).as_bytes() {
+        // What is of a known length is copied without a call.
+        [ones] => output.extend_from_slice(&[kind, ones, b'\r', b'\n']),
+        [tens, ones] => output.extend_from_slice(&[kind, tens, ones, b'\r', b'\n']),
+        ref digits => {
+            output.push(kind);
+            output.extend_from_slice(digits);
+            output.extend_from_slice(LINE_END);
+        }
+    }
 }
 
 /// Bytes that come in any pieces, and leave as replies.
