@@ -67,6 +67,28 @@ test('all listeners learn that rules have changed', async (t) => {
   limiter.close();
 });
 
+test('a file that is rewritten again and again is told once', async (t) => {
+  const place = mkdtempSync(join(tmpdir(), 'sluicegate-'));
+  t.after(() => rmSync(place, { recursive: true }));
+  const path = join(place, 'rules.json');
+  writeFileSync(path, '[]');
+  const limiter = await RateLimiter.connect('memory://', { rules: path });
+  const told = [];
+  const listener = ({ name, message }) => message.includes(path) && told.push(name);
+  events.on('event', listener);
+  for (let count = 2; count < 12; count++) {
+    writeFileSync(path, JSON.stringify([{ rule_id: 'api', rate: `${count}/minute` }]));
+    while (limiter.rulesStatus().updates < count) await new Promise(setImmediate);
+  }
+  // Another line in its turn, after which those before it have been told.
+  const refused = next('rules_refused');
+  writeFileSync(path, '[');
+  await refused;
+  assert.deepEqual(told, ['rules_changed', 'rules_refused']);
+  events.off('event', listener);
+  limiter.close();
+});
+
 test('a listener does not keep the process alive, and silences standard error', () => {
   const program = `
     const { RateLimiter, events } = require('sluicegate');

@@ -110,7 +110,20 @@ def test_rules_change_and_are_refused(tmp_path: Path, events: Callable[[], list[
         path.write_text("[")
         until(lambda: events()[1:] == [("rules_refused", logging.WARNING)])
         path.write_text("[]")
-        until(lambda: [name for name, _ in events()[2:]] == ["rules_changed", "rules_lost"])
+        until(lambda: events()[2:] == [("rules_lost", logging.WARNING)])
+
+
+def test_a_file_that_is_rewritten_again_and_again_is_told_once(tmp_path: Path, events: Callable[[], list[tuple[str, int]]]) -> None:
+    path = tmp_path / "rules.json"
+    path.write_text("[]")
+    with RateLimiter("memory://", rules=path) as limiter:
+        for count in range(2, 12):
+            path.write_text(json.dumps([{"rule_id": "a", "rate": f"{count}/minute"}]))
+            until(lambda count=count: limiter.rules_status().updates == count)
+        # Another line in its turn, after which those before it have been told.
+        path.write_text("[")
+        until(lambda: ("rules_refused", logging.WARNING) in events())
+    assert [name for name, _ in events()] == ["rules_changed", "rules_refused"]
 
 
 # A handler is at work on a line of a limiter's own thread when the program comes to its end.

@@ -44,7 +44,8 @@ fn what_is_not_limited_is_warned_of() {
     let limiter = RateLimiter::builder("memory://").rules(FileSource::new(&path)).build().unwrap();
 
     requests_without_an_address(&limiter);
-    edits(&limiter, &path);
+    an_edit_that_takes_a_rule_away(&limiter, &path);
+    an_edit_that_takes_them_all_away(&path);
 }
 
 fn requests_without_an_address(limiter: &RateLimiter) {
@@ -67,7 +68,7 @@ fn requests_without_an_address(limiter: &RateLimiter) {
     assert_eq!(taken(), [""; 0], "it is said once");
 }
 
-fn edits(limiter: &RateLimiter, path: &Path) {
+fn an_edit_that_takes_a_rule_away(limiter: &RateLimiter, path: &Path) {
     update(limiter, path, &format!("[{LOGIN}]"));
     // After an update it is not said again either.
     limiter.check_request(&Request::new("POST", "/login")).unwrap();
@@ -78,11 +79,18 @@ fn edits(limiter: &RateLimiter, path: &Path) {
     update(limiter, path, &format!("[{LOGIN}, {ORDERS}]"));
     assert_eq!(taken(), [""; 0]);
     update(limiter, path, "[]");
+    assert_eq!(taken(), [""; 0], "within a minute of the last such line");
+    update(limiter, path, &format!("[{LOGIN}, {ORDERS}]"));
+}
+
+fn an_edit_that_takes_them_all_away(path: &Path) {
+    let limiter = RateLimiter::builder("memory://").rules(FileSource::new(path)).build().unwrap();
+    update(&limiter, path, "[]");
     assert_eq!(
         taken_about(path),
         [
-            "the update leaves no rules: nothing is limited by it any more",
-            r#"the update takes away the last rule of "POST /login", "/orders/*": these requests are not limited any more"#
+            "the update leaves no rules: nothing is limited by it any more; the update takes away the last rule of \
+             \"POST /login\", \"/orders/*\": these requests are not limited any more"
         ]
     );
 }

@@ -15,7 +15,6 @@ pub(crate) struct Seldom {
 }
 
 impl Seldom {
-    #[cfg(feature = "tower")]
     pub(crate) const fn new() -> Self {
         Self { said: Mutex::new(None), times: AtomicU64::new(0) }
     }

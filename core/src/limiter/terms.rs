@@ -6,6 +6,7 @@ use redis::Value;
 
 use super::backend::ServerCalls;
 use super::driver::Driver;
+use crate::algorithm::Micros;
 use crate::error::Result;
 use crate::events::event;
 use crate::plan::{Charge, Plan};
@@ -41,7 +42,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         let Some(region) = wire.region_of(charge) else { return };
         let (theirs, is_due) = stated.of(region, limit, now);
         if is_due {
-            self.look_up(charge, region);
+            self.look_up(charge, region, now);
         }
         if let Some(theirs) = theirs {
             charge.put_on(theirs);
@@ -49,7 +50,7 @@ impl<D: Driver> ServerCalls<'_, D> {
     }
 
     /// Looks up the terms of a region, and says so where they are other ones.
-    fn look_up(self, charge: &Charge<'_>, region: usize) {
+    fn look_up(self, charge: &Charge<'_>, region: usize, now: Micros) {
         let (wire, servers) = (&self.shared.wire, Arc::downgrade(self.servers));
         let (limit, own, rule) =
             (charge.limit.number, charge.policy.as_ref().clone(), quote(&charge.rule.rule.id));
@@ -58,7 +59,7 @@ impl<D: Driver> ServerCalls<'_, D> {
             let Some(servers) = servers.upgrade() else { return };
             let Ok(terms) = stated_terms(reply) else { return servers.stated.lost(Some(region), limit) };
             let terms = terms.filter(|terms| own.on_terms_of_rule(*terms).is_some());
-            if servers.stated.heard(region, limit, terms).is_some_and(|theirs| theirs != own.terms()) {
+            if servers.stated.heard(region, limit, (terms, own.terms()), now) {
                 event!(
                     Warn,
                     limit_differs,

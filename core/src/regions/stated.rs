@@ -16,6 +16,9 @@ const EVERY: Micros = 10_000_000;
 /// After this time where the answer was lost.
 const SOON: Micros = 1_000_000;
 
+/// How often the log says that the terms of a region differ.
+const LOG_EVERY: Micros = 60_000_000;
+
 /// What this process has stated of its own region at [`None`], and what it has heard of others, by their places.
 #[derive(Debug)]
 pub(crate) struct StatedTerms(PerProcess<Mutex<Known>>);
@@ -27,6 +30,16 @@ struct Stated {
     terms: Option<Terms>,
     /// When it is to be stated, or looked up, again.
     due: Micros,
+    log: DifferenceLog,
+}
+
+/// What is logged of terms that differ from the own ones.
+#[derive(Debug, Clone, Copy, Default)]
+struct DifferenceLog {
+    /// When the log last said so.
+    last: Option<Micros>,
+    /// Whether it is to say so, when it may.
+    is_owed: bool,
 }
 
 impl Default for StatedTerms {
@@ -51,7 +64,10 @@ impl StatedTerms {
             return false;
         }
         make_room(&mut known, now);
-        known.insert((None, limit), Stated { terms: Some(terms), due: now + EVERY });
+        known.insert(
+            (None, limit),
+            Stated { terms: Some(terms), due: now + EVERY, log: DifferenceLog::default() },
+        );
         true
     }
 
@@ -60,7 +76,8 @@ impl StatedTerms {
     pub(crate) fn of(&self, region: usize, limit: LimitNumber, now: Micros) -> (Option<Terms>, bool) {
         let mut known = self.known();
         make_room(&mut known, now);
-        let known = known.entry((Some(region), limit)).or_insert(Stated { terms: None, due: now });
+        let unknown = || Stated { terms: None, due: now, log: DifferenceLog::default() };
+        let known = known.entry((Some(region), limit)).or_insert_with(unknown);
         let is_due = known.is_due(now);
         if is_due {
             known.due = now + EVERY;
@@ -68,12 +85,19 @@ impl StatedTerms {
         (known.terms, is_due)
     }
 
-    /// Takes note of what another region has stated, if anything. Answers the terms where these are new.
-    pub(crate) fn heard(&self, region: usize, limit: LimitNumber, terms: Option<Terms>) -> Option<Terms> {
+    /// Takes note of what another region has stated, if anything. Answers whether the log is to say that these are other
+    /// terms than the own ones.
+    pub(crate) fn heard(
+        &self,
+        region: usize,
+        limit: LimitNumber,
+        (theirs, own): (Option<Terms>, Terms),
+        now: Micros,
+    ) -> bool {
         let mut known = self.known();
-        let known = known.get_mut(&(Some(region), limit))?;
-        let before = std::mem::replace(&mut known.terms, terms);
-        terms.filter(|_| terms != before)
+        let Some(known) = known.get_mut(&(Some(region), limit)) else { return false };
+        let is_news = std::mem::replace(&mut known.terms, theirs) != theirs;
+        known.log.is_due(theirs.is_some_and(|theirs| theirs != own), is_news, now)
     }
 
     /// Takes note that nothing came of what was asked of a region, or stated of the own one.
@@ -88,6 +112,19 @@ impl StatedTerms {
 fn make_room(known: &mut Known, now: Micros) {
     if known.len() == known.capacity() {
         known.retain(|_, stated| !(stated.is_due(now) && stated.is_due(now - EVERY)));
+    }
+}
+
+impl DifferenceLog {
+    /// Whether to log it now: when it is news, and once a minute at most, also after a step of the clock back.
+    fn is_due(&mut self, differs: bool, is_news: bool, now: Micros) -> bool {
+        self.is_owed = differs && (is_news || self.is_owed);
+        let may_log = self.last.is_none_or(|last| !(last..last + LOG_EVERY).contains(&now));
+        let is_due = self.is_owed && may_log;
+        if is_due {
+            *self = Self { last: Some(now), is_owed: false };
+        }
+        is_due
     }
 }
 
@@ -121,13 +158,25 @@ mod tests {
         let stated = StatedTerms::default();
         assert_eq!(stated.of(0, 1, 0), (None, true));
         assert_eq!(stated.of(0, 1, 1), (None, false), "asked already");
-        assert_eq!(stated.heard(0, 1, Some(THEIRS)), Some(THEIRS));
-        assert_eq!(stated.heard(0, 1, Some(THEIRS)), None, "known already");
+        assert!(stated.heard(0, 1, (Some(THEIRS), OURS), 1));
         assert_eq!(stated.of(0, 1, 1), (Some(THEIRS), false));
         assert_eq!(stated.of(1, 1, 1), (None, true), "another region");
         assert_eq!(stated.of(0, 1, EVERY), (Some(THEIRS), true), "they hold until they are heard anew");
-        assert_eq!(stated.heard(0, 1, None), None);
+        assert!(!stated.heard(0, 1, (None, OURS), EVERY));
         assert_eq!(stated.of(0, 1, EVERY), (None, false));
+    }
+
+    #[test]
+    fn terms_that_differ_are_logged_when_they_change_and_once_a_minute() {
+        let stated = StatedTerms::default();
+        stated.of(0, 1, 0);
+        let heard = |theirs, seconds| stated.heard(0, 1, (Some(theirs), OURS), seconds * 1_000_000);
+        assert_eq!([heard(OURS, 0), heard(THEIRS, 10), heard(THEIRS, 80)], [false, true, false]);
+        let flaps = |turn: Micros| heard(if turn % 2 == 0 { OURS } else { THEIRS }, turn * 10);
+        let logged: Vec<_> = (10..30).filter(|turn| flaps(*turn)).collect();
+        assert_eq!(logged, [11, 17, 23, 29]);
+        let others = [5.0, 0.0, 0.0];
+        assert_eq!([300, 340, 350, 420].map(|seconds| heard(others, seconds)), [false, false, true, false]);
     }
 
     #[test]

@@ -45,6 +45,7 @@ mod source;
 mod status;
 #[cfg(test)]
 mod tests;
+mod update_log;
 mod updates;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;

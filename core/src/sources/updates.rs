@@ -9,11 +9,12 @@ use std::time::{Instant, SystemTime};
 use arc_swap::{ArcSwap, Guard};
 
 use super::book::{Book, SourceReport};
+use super::cache;
 use super::status::{Refusal, RulesStatus};
-use super::{cache, lost};
+use super::update_log::UpdateLog;
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
-use crate::events::{Seldom, event};
+use crate::events::event;
 use crate::rules::Rules;
 use crate::sync::lock::Mutex;
 use crate::text::printable::printable;
@@ -36,14 +37,6 @@ pub struct Updates {
     log: UpdateLog,
 }
 
-/// What is logged once a minute, however often a source changes.
-#[derive(Debug, Default)]
-struct UpdateLog {
-    refused: Seldom,
-    uncopied: Seldom,
-    unreachable: Seldom,
-}
-
 #[derive(Debug)]
 struct SourceStatus {
     loaded_at: SystemTime,
@@ -54,6 +47,15 @@ struct SourceStatus {
     last_error: Option<String>,
     /// Receives the result of the first report; `None` after that.
     started: Option<mpsc::Sender<Result<()>>>,
+}
+
+/// What a report has changed.
+#[derive(Debug, Default)]
+struct Noted {
+    /// Whether other rules are in force than the first ones.
+    is_change: bool,
+    /// Why the copy of the rules cannot be written.
+    uncopied: Option<String>,
 }
 
 impl Updates {
@@ -77,7 +79,7 @@ impl Updates {
         book.reserve(catalog.added().clone());
         let name = printable(name).into_owned();
         let (current, cached) = (ArcSwap::new(catalog), AtomicBool::new(false));
-        let log = UpdateLog::default();
+        let log = UpdateLog::of(&name);
         Self { name, cache, current, cached, book: Mutex::new(book), state: Mutex::new(state), log }
     }
 
@@ -108,8 +110,8 @@ impl Updates {
         state.last_error = Some(what.clone());
         state.first(Err(Error::new(ErrorKind::Connection, &*what)));
         drop(state);
-        if is_news && self.log.unreachable.due(Instant::now()).is_some() {
-            event!(Warn, rules_unreachable, "{what}; what was read before stays in force");
+        if is_news {
+            self.log.unreachable(&what, Instant::now());
         }
     }
 
@@ -128,78 +130,57 @@ impl Updates {
         let effect = book.apply(&self.name, report);
         let refused: Vec<_> = effect.refused.iter().map(|refusal| self.message(refusal)).collect();
         let before = self.current.load_full();
-        let uncopied = self.note(&book, effect.changed, &refused, reachable);
-        let unusable = self.unusable(&book);
+        let noted = self.note(&book, effect.changed, &refused, reachable);
+        let (after, unusable, now) = (self.current.load_full(), self.unusable(&book), Instant::now());
+        if noted.is_change {
+            self.log.changed(after.rules(), now);
+        }
         // Where nothing was ever good, who opens the source gets that as an error.
         if unusable.is_none() {
-            self.log_refused(&refused, Instant::now());
+            self.log.refused(&refused, now);
         }
-        if let Some(what) = uncopied.filter(|_| self.log.uncopied.due(Instant::now()).is_some()) {
-            event!(Warn, rules_uncopied, "{what}");
+        if let Some(what) = noted.uncopied {
+            self.log.uncopied(&what, now);
         }
-        for what in lost::warnings(&before, &self.current.load()) {
-            event!(Warn, rules_lost, "rules: {}: {what}", self.name);
-        }
+        self.log.lost(&before, &after, now);
         self.state.lock().first(unusable.map_or(Ok(()), Err));
     }
 
-    /// Logs what a report refuses, unless refusals were logged within the last minute.
-    fn log_refused(&self, refused: &[String], now: Instant) {
-        let Some((first, others)) = refused.split_first() else { return };
-        if self.log.refused.due(now).is_none() {
-            return;
-        }
-        match others.len() {
-            0 => event!(Warn, rules_refused, "rules refused: {first}"),
-            more => event!(
-                Warn,
-                rules_refused,
-                "rules refused: {first} (and {more} more; rules_status lists them)"
-            ),
-        }
-    }
-
-    /// Logs refusals that followed others within a minute, when that is over.
+    /// Logs what was held back for a minute, when that is over.
     pub(super) fn log_overdue(&self, now: Instant) {
-        let Some(times) = self.log.refused.overdue(now) else { return };
-        let present = self.state.lock().refused.first().map(|refusal| self.message(refusal));
-        let present = present.unwrap_or_else(|| format!("{}: what it has now is in force", self.name));
-        event!(Warn, rules_refused, "rules refused: {present} (refusals since the last such line: {times})");
+        let refused: Vec<_> = self.state.lock().refused.iter().map(|refusal| self.message(refusal)).collect();
+        self.log.overdue(self.current.load().rules(), &refused, now);
     }
 
     /// Puts the rules of the book in force, unless nothing was ever good or they are so already, and says in
-    /// the status the effect of a report. Returns why the copy cannot be written.
-    fn note(&self, book: &Book, changed: bool, refused: &[String], reachable: bool) -> Option<String> {
+    /// the status the effect of a report.
+    fn note(&self, book: &Book, changed: bool, refused: &[String], reachable: bool) -> Noted {
         let is_due = changed || self.is_cached() || self.state.lock().updates == 0;
         let catalog = (is_due && !book.is_blank()).then(|| self.current.load().after(book.in_force()));
         let all_refused = book.refused(&self.name);
         let mut state = self.state.lock();
         state.reachable = reachable;
-        let uncopied = catalog.and_then(|catalog| self.publish(&mut state, catalog, book));
+        let noted = catalog.map(|catalog| self.publish(&mut state, catalog, book)).unwrap_or_default();
         state.refusals += refused.len() as u64;
         state.refused = all_refused;
-        if let Some(what) = refused.last().or(uncopied.as_ref()) {
+        if let Some(what) = refused.last().or(noted.uncopied.as_ref()) {
             state.last_error = Some(what.clone());
         }
-        uncopied
+        noted
     }
 
-    /// Puts rules in force, and returns why the copy of them cannot be written.
-    fn publish(&self, state: &mut SourceStatus, catalog: Catalog, book: &Book) -> Option<String> {
+    fn publish(&self, state: &mut SourceStatus, catalog: Catalog, book: &Book) -> Noted {
         // The first rules are no change.
-        if state.updates > 0 {
-            let (count, version) = (catalog.rules().iter().count(), catalog.rules().version());
-            event!(
-                Info,
-                rules_changed,
-                "rules: {}: {count} rules are in force (version {version})",
-                self.name
-            );
-        }
+        let is_change = state.updates > 0;
         self.current.store(Arc::new(catalog));
         state.updates += 1;
         state.loaded_at = SystemTime::now();
         self.cached.store(false, Ordering::Relaxed);
+        Noted { is_change, uncopied: self.copy(book) }
+    }
+
+    /// Writes the copy of the last good rules, if there is to be one. Returns why it cannot be written.
+    fn copy(&self, book: &Book) -> Option<String> {
         let (path, text) = (self.cache.as_ref()?, book.text()?);
         let error = cache::write(path, &text).err()?;
         Some(format!("rules_cache: {}: cannot be written: {error}", one_line(path)))

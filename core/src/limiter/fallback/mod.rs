@@ -4,6 +4,7 @@ mod outage;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
 
 use self::outage::Outage;
 use super::memory::InMemory;
@@ -11,7 +12,7 @@ use crate::algorithm::{Figures, HoldId, Micros, Policy};
 use crate::catalog::Catalog;
 use crate::decision::Source;
 use crate::error::{Error, Result};
-use crate::events::event;
+use crate::events::{Seldom, event};
 use crate::plan::{Charge, ENFORCED, End, Op, Outcome, Plan};
 use crate::regions::RegionMap;
 use crate::reservation::Ticket;
@@ -32,6 +33,8 @@ pub(super) struct FallbackState {
     regions: Option<Arc<RegionMap>>,
     local: InMemory,
     outage: Outage,
+    /// What the log says of shares that are empty.
+    empty: Seldom,
 }
 
 impl FallbackState {
@@ -43,7 +46,8 @@ impl FallbackState {
         local: InMemory,
     ) -> Self {
         let instances = AtomicU32::new(instances);
-        Self { default, instances, probe, regions, local, outage: Outage::default() }
+        let (outage, empty) = (Outage::default(), Seldom::default());
+        Self { default, instances, probe, regions, local, outage, empty }
     }
 
     /// Changes how many processes share the limits.
@@ -63,7 +67,7 @@ impl FallbackState {
         let is_empty = |rule: &Rule| rule.limits.iter().any(|limit| limit.limit < instances);
         let rules = catalog.in_force().filter(|rule| is_local(rule) && is_empty(rule));
         let names: Vec<_> = rules.map(|rule| quote(&rule.id)).collect();
-        if !names.is_empty() {
+        if !names.is_empty() && self.empty.due(Instant::now()).is_some() {
             let names = names.join(", ");
             event!(
                 Warn,

@@ -1,6 +1,6 @@
 //! Since when the fallback has decided in a server's place, and the log lines about it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
@@ -18,6 +18,8 @@ const OVER_AFTER: Duration = Duration::from_secs(1);
 pub(super) struct Outage {
     is_on: AtomicBool,
     has_been: AtomicBool,
+    /// Calls that the report does not know yet.
+    unreported: AtomicU64,
     report: Mutex<Report>,
 }
 
@@ -61,9 +63,10 @@ impl Outage {
     /// Takes note of a call that the fallback decides.
     pub(super) fn note(&self, error: &Error) {
         self.has_been.store(true, Ordering::Relaxed);
-        // In a forked child, a thread that does not exist there may hold it.
+        self.unreported.fetch_add(1, Ordering::Relaxed);
+        // Who holds it, or the next, counts this one. In a forked child, a thread that does not exist there may hold it.
         let Ok(mut report) = self.report.try_lock() else { return };
-        let line = report.fell_back(Instant::now());
+        let line = report.fell_back(self.unreported.swap(0, Ordering::Relaxed), Instant::now());
         self.is_on.store(true, Ordering::Relaxed);
         drop(report);
         match line {
@@ -97,18 +100,18 @@ impl Outage {
 }
 
 impl Report {
-    /// The fallback decides a call.
-    fn fell_back(&mut self, now: Instant) -> Option<Line> {
+    /// The fallback decides so many calls.
+    fn fell_back(&mut self, calls: u64, now: Instant) -> Option<Line> {
         let is_due = self.logged.is_none_or(|logged| now.saturating_duration_since(logged) >= REPORT_EVERY);
         if is_due {
             self.logged = Some(now);
         }
         let Some(current) = &mut self.current else {
-            self.current = Some(Current { began: now, last: now, calls: 1, is_logged: is_due });
+            self.current = Some(Current { began: now, last: now, calls, is_logged: is_due });
             return is_due.then_some(Line::Began);
         };
         current.last = now;
-        current.calls += 1;
+        current.calls += calls;
         current.is_logged |= is_due;
         is_due.then(|| Line::Lasts { calls: current.calls, time: current.time() })
     }
@@ -130,6 +133,8 @@ impl Current {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     /// What is logged of an outage, by the milliseconds at which a call falls back or, `false`, a server decides.
@@ -137,7 +142,7 @@ mod tests {
         let (mut report, start) = (Report::default(), Instant::now());
         let logged = calls.into_iter().filter_map(|(ms, falls_back)| {
             let now = start + Duration::from_millis(ms);
-            let line = if falls_back { report.fell_back(now) } else { report.decided(now) };
+            let line = if falls_back { report.fell_back(1, now) } else { report.decided(now) };
             line.map(|line| (ms, line))
         });
         logged.collect()
@@ -164,6 +169,15 @@ mod tests {
         let calls = (0..100_000).map(|ms| (ms, ms % 2 == 0));
         let time = Duration::from_secs(60);
         assert_eq!(lines(calls), [(0, Line::Began), (60_000, Line::Lasts { calls: 30_001, time })]);
+    }
+
+    #[test]
+    fn calls_of_threads_are_counted_each() {
+        let outage = Outage::default();
+        let note = || outage.note(&Error::closed());
+        thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(|| (0..10_000).for_each(|_| note()))));
+        note();
+        assert_eq!(outage.report.lock().current.as_ref().map(|current| current.calls), Some(40_001));
     }
 
     #[test]

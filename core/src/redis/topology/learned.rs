@@ -1,13 +1,13 @@
 //! Which servers own which slots, as the Cluster or the Sentinels last said. Does no I/O.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use super::discovery::{Discovery, Range, Topology};
+use super::primaries_log::PrimariesLog;
 use crate::error::{Error, Result};
-use crate::events::event;
 use crate::net::address::Address;
 use crate::redis::connecting::breaker::{Breaker, Refusal};
 use crate::redis::connecting::connector::Connector;
@@ -57,6 +57,7 @@ pub(in crate::redis) struct LearnedTopology<N> {
     pub(in crate::redis) breaker: Breaker,
     map: RwLock<Map<N>>,
     stale: AtomicBool,
+    log: PrimariesLog,
 }
 
 struct Map<N> {
@@ -94,7 +95,8 @@ impl<N: Node> LearnedTopology<N> {
             outdated: (0, None),
         };
         let (connector, breaker) = (Arc::clone(connector), connector.breaker());
-        Self { connector, discovery, seeds, breaker, map: RwLock::new(map), stale: AtomicBool::new(true) }
+        let (map, stale, log) = (RwLock::new(map), AtomicBool::new(true), PrimariesLog::default());
+        Self { connector, discovery, seeds, breaker, map, stale, log }
     }
 
     pub(in crate::redis) fn owner(&self, slot: u16) -> Option<Arc<N>> {
@@ -120,6 +122,7 @@ impl<N: Node> LearnedTopology<N> {
     }
 
     pub(in crate::redis) fn due(&self, now: Instant) -> DiscoveryNeed {
+        self.log.overdue(now);
         let stale = self.stale.load(Ordering::Acquire);
         if !stale && matches!(self.discovery, Discovery::Cluster) {
             return DiscoveryNeed::No;
@@ -247,14 +250,14 @@ impl<N: Node> LearnedTopology<N> {
                 nodes.entry(owner).or_insert_with_key(|owner| known.unwrap_or_else(|| self.connect(owner)));
             owned.push((first, last, Arc::clone(node)));
         }
-        if map.learnt_at.is_some() {
-            log_change(&map.ranges, &owned);
-        }
+        let primaries = owned.iter().map(|(_, _, node)| node.address().to_string()).collect();
         map.nodes = nodes;
         map.ranges = owned;
         map.epoch = topology.epoch;
         map.learnt_at = Some(now);
         self.stale.store(false, Ordering::Release);
+        drop(map);
+        self.log.learned(primaries, now);
     }
 
     fn connect(&self, address: &Address) -> Arc<N> {
@@ -267,22 +270,6 @@ impl<N: Node> LearnedTopology<N> {
 
     fn write(&self) -> RwLockWriteGuard<'_, Map<N>> {
         self.map.write().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Logs which servers are in charge now that were not before, and the other way round.
-fn log_change<N: Node>(before: &[(u16, u16, Arc<N>)], now: &[(u16, u16, Arc<N>)]) {
-    let addresses = |ranges: &[(u16, u16, Arc<N>)]| -> BTreeSet<String> {
-        ranges.iter().map(|(_, _, node)| node.address().to_string()).collect()
-    };
-    let (before, now) = (addresses(before), addresses(now));
-    let listed = |some: &BTreeSet<String>, others: &BTreeSet<String>| {
-        let only: Vec<_> = some.difference(others).map(String::as_str).collect();
-        if only.is_empty() { "none".to_owned() } else { only.join(", ") }
-    };
-    if before != now {
-        let (new, gone) = (listed(&now, &before), listed(&before, &now));
-        event!(Info, topology_changed, "the primaries have changed: new {new}; no longer {gone}");
     }
 }
 

@@ -2,5 +2,6 @@
 
 pub(super) mod discovery;
 pub(super) mod learned;
+mod primaries_log;
 pub(super) mod router;
 pub(super) mod search;

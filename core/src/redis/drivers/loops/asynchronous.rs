@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ::redis::Value;
 
 use crate::error::{Error, Result};
-use crate::events::event;
+use crate::events::{Seldom, event};
 use crate::options::ConnectOptions;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::drivers::hub::{Host, Hub};
@@ -21,6 +21,19 @@ use crate::redis::wire::command::{CallDeadline, RedisCommand};
 use crate::redis::wire::session::Id;
 use crate::script::ScriptCall;
 use crate::sync::fork::generation;
+
+/// Logs, once a minute, that servers are not asked to announce changes of keys.
+fn log_no_tracking() {
+    static SELDOM: Seldom = Seldom::new();
+    if SELDOM.due(Instant::now()).is_some() {
+        event!(
+            Info,
+            tracking_refused,
+            "servers announce no changes of keys by RESP2: remembered denials hold for remember_denials (add \
+             ?protocol=resp3 to the URL)"
+        );
+    }
+}
 
 /// Redis for tasks. Dropping the future of a call disturbs no other call.
 pub(crate) struct AsyncRedis {
@@ -57,12 +70,7 @@ impl AsyncRedis {
         host: Arc<dyn Host>,
     ) -> Result<Self> {
         if !url.resp3 {
-            event!(
-                Info,
-                tracking_refused,
-                "servers announce no changes of keys by RESP2: remembered denials hold for remember_denials (add \
-                 ?protocol=resp3 to the URL)"
-            );
+            log_no_tracking();
             return Self::on(url, options, host);
         }
         Ok(Self::over(Connector::new(url, options)?.tracking_keys(), host))
