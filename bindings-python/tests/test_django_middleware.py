@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from django.core.wsgi import get_wsgi_application
 from django.http import Http404, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.test import override_settings
 from django.urls import path as route
-from web import Site, configured, serve_uvicorn, serve_wsgiref
+from web import LONGEST_WAIT, Site, configured, serve_uvicorn, serve_wsgiref
 
 from sluicegate import RateLimiter, UnknownRuleError
 
@@ -72,6 +73,18 @@ def streaming(request: Any) -> Any:
     return StreamingHttpResponse(f"{limiter.peek('place', 'global').remaining} " for _ in range(2))
 
 
+class Closing:
+    """What a server closes once all of it is sent, which takes until another client was answered."""
+
+    may_end = threading.Event()
+
+    def __iter__(self) -> Iterator[str]:
+        yield "all"
+
+    def close(self) -> None:
+        self.may_end.wait(LONGEST_WAIT)
+
+
 def own_answer(request: Any, decision: Any) -> Any:
     return HttpResponse(f"own {decision.rule}", status=418)
 
@@ -88,6 +101,7 @@ URLS = [
     route("jobs/failing", failing),
     route("jobs/streaming", streaming),
     route("jobs/plain", answer),
+    route("jobs/closing", lambda request: StreamingHttpResponse(Closing())),
     route("", answer),
 ]
 # What settings name by its path.
@@ -155,6 +169,17 @@ def test_a_place_is_free_when_the_answer_is_over(start: Start, redis_url: str) -
     assert statuses(site, "/jobs/failing", 2) == [500] * 2
     # While it is streamed, the place is held.
     assert [site.ask("GET", "/jobs/streaming").body for _ in range(2)] == [b"0 0 "] * 2
+
+
+@pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume")
+@pytest.mark.parametrize("start", ["asgi"], indirect=True)
+def test_a_place_is_free_before_the_end_is_sent(start: Start) -> None:
+    site = start()
+    Closing.may_end.clear()
+    try:
+        assert statuses(site, "/jobs/closing", 2) == [200, 200]
+    finally:
+        Closing.may_end.set()
 
 
 def test_functions_of_the_application(start: Start) -> None:

@@ -83,7 +83,7 @@ class SluicegateMiddleware:
             raise
         add_headers(response, verdict.headers, limits)
         if flight is not None:
-            end_with(response, functools.partial(flight.end, is_kept=self._is_kept(response)))
+            end_with(request, response, functools.partial(flight.end, is_kept=self._is_kept(response)))
         return response
 
     def _is_kept(self, response: HttpResponseBase) -> bool:

@@ -155,7 +155,7 @@ class _Request:
         add_headers(response, self._verdict.headers, self._told)
         if self._flight is not None:
             is_kept = self._route.hooks.is_kept(response, response.status_code)
-            end_with(response, functools.partial(self._flight.end, is_kept=is_kept))
+            end_with(self._request, response, functools.partial(self._flight.end, is_kept=is_kept))
         return response
 
     def abandoned(self, error: BaseException) -> None:

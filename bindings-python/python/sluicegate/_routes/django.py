@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing
 from typing import Any
 
-from asgiref.sync import async_to_sync
+from asgiref.sync import async_to_sync, sync_to_async
 from django.core.exceptions import PermissionDenied  # type: ignore[import-untyped]
-from django.http import Http404, HttpResponse  # type: ignore[import-untyped]
+from django.http import Http404, HttpResponse, StreamingHttpResponse  # type: ignore[import-untyped]
 from django.http.response import HttpResponseBase  # type: ignore[import-untyped]
 
 from .._middleware import Headers
@@ -88,8 +89,9 @@ def refused(request: Any, denial: Denial) -> HttpResponseBase:
     return response
 
 
-def end_with(response: HttpResponseBase, end: Callable[[], None]) -> None:
-    """Calls `end` when the response is over: what is streamed is so when the server closes it.
+def end_with(request: Any, response: HttpResponseBase, end: Callable[[], None]) -> None:
+    """Calls `end` when the response is over. Of one that is streamed, that is reported before its end is sent: the client's next
+    request is to find the place free.
 
     Django under ASGI drops what a function answers whose client has hung up meanwhile, and never closes it.
     """
@@ -97,3 +99,22 @@ def end_with(response: HttpResponseBase, end: Callable[[], None]) -> None:
         return end()
     response._resource_closers.append(end)
     weakref.finalize(response, end).atexit = False
+    # Not `streaming_content`, which refers to the response: in a circle it would not be gone at once.
+    if not hasattr(request, "environ"):
+        response.streaming_content = _until_sent(response._iterator, response.charset, end)
+    # A server of WSGI may send a file by itself.
+    elif getattr(response, "file_to_stream", None) is None:
+        response.streaming_content = _until_taken(response._iterator, end)
+
+
+def _until_taken(parts: Iterator[Any], end: Callable[[], None]) -> Iterator[Any]:
+    yield from parts
+    end()
+
+
+async def _until_sent(parts: Any, charset: str, end: Callable[[], None]) -> AsyncIterator[bytes]:
+    # Of an iterator that is not asynchronous, Django makes one.
+    async with aclosing(aiter(StreamingHttpResponse(parts, charset=charset))) as sent:
+        async for part in sent:
+            yield part
+    await sync_to_async(end, thread_sensitive=False)()
