@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -78,25 +79,61 @@ def test_views_sub_applications_and_websockets() -> None:
 
 
 def routes_of(limits: RouteLimits) -> web.RouteTableDef:
-    routes = web.RouteTableDef()
+    # Where their definition does not see the table.
+    site = SimpleNamespace(routes=web.RouteTableDef())
+
+    @limits("1/hour")
+    @site.routes.get("/orders/{id}")
+    async def orders(_: web.Request) -> web.Response:
+        return web.Response(text="an order")
+
+    @limits("1/hour")
+    @site.routes.get("/both")
+    @limits("9/hour")
+    async def both(_: web.Request) -> web.Response:
+        return web.Response(text="limited, but not enough")
+
+    @site.routes.get("/items")
+    @limits("9/hour")
+    async def items(_: web.Request) -> web.Response:
+        return web.Response(text="items")
+
+    routes: web.RouteTableDef = site.routes
+    return routes
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.message for record in caplog.records if record.name == "sluicegate"]
+
+
+def test_a_limit_above_the_route_is_named_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    limits, routes = RouteLimits(lambda request: request.app["limiter"]), web.RouteTableDef()
 
     @limits("1/hour")
     @routes.get("/orders/{id}")
     async def orders(_: web.Request) -> web.Response:
         return web.Response(text="an order")
 
-    @limits("1/hour")
-    @routes.get("/both")
-    @limits("9/hour")
-    async def both(_: web.Request) -> web.Response:
-        return web.Response(text="limited, but not enough")
+    function = f"{__name__}.{test_a_limit_above_the_route_is_named_at_once.__name__}.<locals>.orders"
+    advice = "write its decorator below that of the route"
+    assert said(caplog) == [f"route /orders/{{id}}: a limit of {function} is not in force ({advice})"]
+
+
+def test_a_handler_may_be_limited_at_a_further_route(caplog: pytest.LogCaptureFixture) -> None:
+    limits, routes = RouteLimits(lambda request: request.app["limiter"]), web.RouteTableDef()
+
+    @routes.get("/internal")
+    async def orders(_: web.Request) -> web.Response:
+        return web.Response(text="an order")
+
+    routes.get("/orders")(limits("1/hour")(orders))
 
     @routes.get("/items")
-    @limits("9/hour")
+    @limits("1/hour")
     async def items(_: web.Request) -> web.Response:
         return web.Response(text="items")
 
-    return routes
+    assert len(routes) == 3 and said(caplog) == []
 
 
 def test_a_limit_above_the_route_is_named(caplog: pytest.LogCaptureFixture) -> None:
@@ -115,10 +152,9 @@ def test_a_limit_above_the_route_is_named(caplog: pytest.LogCaptureFixture) -> N
                 await runner.cleanup()
 
     asyncio.run(main())
-    said = [record.message for record in caplog.records if record.name == "sluicegate"]
     function = f"{__name__}.{routes_of.__name__}.<locals>"
     advice = "write its decorator below that of the route, unless this route is to be unlimited"
-    assert said == [
+    assert said(caplog) == [
         f"route /v1/{template}: a limit of {function}.{name} is not in force ({advice})"
         for template, name in (("both", "both"), ("orders/{id}", "orders"))
     ]

@@ -62,13 +62,31 @@ def test_a_limit_above_the_route_is_named_once(by: str, caplog: pytest.LogCaptur
 
     kept = [endpoint(app.get("/orders/{order}")(answer))]
     router = fastapi.APIRouter(prefix="/items")
-    kept.append(endpoint(router.get("/{item}")(limits.endpoint("9/minute")(other))))
+    limited = limits.endpoint("9/minute")(other)
+    kept.append(endpoint(router.get("/{item}")(limited)))
     outer = fastapi.APIRouter()
     outer.include_router(router, prefix="/outer")
     app.include_router(outer, prefix="/v1")
     paths = ["/orders/7"] if by == "middleware" else ["/depends", "/orders/7"]
     assert said_of(app, caplog, *paths) == [lacking("/orders/{order}", "answer"), lacking("/v1/outer/items/{item}", "other")]
     assert len(kept) == 2
+
+
+def test_a_limit_above_the_route_is_named_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    router, limits = fastapi.APIRouter(prefix="/shop"), application()[1]
+
+    @limits.endpoint("1/minute")
+    @router.get("/orders/{order}")
+    async def orders() -> Any: ...
+
+    @router.get("/items")
+    @limits.endpoint("1/minute")
+    async def items() -> Any: ...
+
+    said = [record.message for record in caplog.records if record.name == "sluicegate"]
+    name = f"{__name__}.{test_a_limit_above_the_route_is_named_at_once.__name__}.<locals>.orders"
+    advice = "write its decorator below that of the route"
+    assert said == [f"route /shop/orders/{{order}}: a limit of {name} is not in force ({advice})"]
 
 
 def test_one_of_a_mounted_application(caplog: pytest.LogCaptureFixture) -> None:
@@ -83,9 +101,15 @@ def test_one_of_a_mounted_application(caplog: pytest.LogCaptureFixture) -> None:
     assert len(kept) == 2
 
 
+def added(app: Any, limits: RouteLimits, endpoint: Any) -> None:
+    app.get("/added/internal")(endpoint)
+    app.get("/added")(limits.endpoint("9/minute")(endpoint))
+
+
 def test_limits_in_their_place_are_not_named(caplog: pytest.LogCaptureFixture) -> None:
     app, limits = application()
     app.add_middleware(limits.middleware)
     app.get("/internal")(answer)
     app.get("/public")(limits.endpoint("9/minute")(limits.endpoint("8/minute")(answer)))
-    assert said_of(app, caplog, "/internal", "/public") == []
+    added(app, limits, other)
+    assert said_of(app, caplog, "/internal", "/public", "/added") == []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Awaitable, Callable
+import sys
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -17,7 +18,7 @@ from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
 from ._middleware import Headers, ensure
 from ._routes.deciding import Denial, Framework, Route, asynchronous, instance_of, shared
-from ._routes.misplaced import Misplaced
+from ._routes.misplaced import Misplaced, is_named_at_definition
 from ._routes.request import RouteRequest
 from ._told import Told, denied, told
 
@@ -124,7 +125,9 @@ class RouteLimits:
                     if flight is not None:
                         await flight.ended(is_kept=route.hooks.is_kept(response, response.status))
 
-            _MISPLACED.watch(limited)
+            # What is named now is not to be named again.
+            if not is_named_at_definition(handler, sys._getframe(1), _served_by):
+                _MISPLACED.watch(limited)
             return limited
 
         return decorate
@@ -137,6 +140,13 @@ def _name_misplaced(request: web.Request) -> None:
     _SEEN.update((outermost, request.app))
     if is_new:
         _MISPLACED.name((_template_of(route), route.handler) for route in outermost.router.routes())
+
+
+def _served_by(value: Any) -> Iterator[tuple[str, Any]]:
+    """The templates and handlers of a table of routes."""
+    # Not by `isinstance`, which asks some objects for their class, such as proxies that have none before the first request.
+    if issubclass(type(value), web.RouteTableDef):
+        yield from ((route.path, route.handler) for route in value if isinstance(route, web.RouteDef))
 
 
 def _template_of(route: web.AbstractRoute) -> str:

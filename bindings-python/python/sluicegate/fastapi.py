@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,9 @@ from ._native import Decision
 from ._routes.asgi import Reply, RouteMiddleware, Settlement, answer_of, encoded
 from ._routes.deciding import Denial, Framework, Route, Verdict, asynchronous, instance_of, shared
 from ._routes.endpoint import Handed
+from ._routes.misplaced import is_named_at_definition
 from ._routes.request import RouteRequest
-from ._routes.starlette import MISPLACED, name_misplaced
+from ._routes.starlette import MISPLACED, name_misplaced, served_by
 from ._routes.templates import template_of
 from ._told import denied, note, told
 
@@ -149,7 +151,9 @@ class RouteLimits:
                 return response
 
             limited.__signature__ = handed.signature  # type: ignore[attr-defined]
-            MISPLACED.watch(limited)
+            # What is named now is not to be named again.
+            if not is_named_at_definition(function, sys._getframe(1), served_by):
+                MISPLACED.watch(limited)
             return limited
 
         return decorate
@@ -190,8 +194,9 @@ class _Limit:
 def _add_headers(response: Response, connection: HTTPConnection, verdict: Verdict) -> None:
     """Adds headers to those of which FastAPI makes a response."""
     note(connection.scope, verdict.headers)
+    known, added = response.raw_headers, encoded(verdict.headers)
     # Those of a limit before are replaced: it is further out.
-    response.raw_headers[:] = merged(response.raw_headers, encoded(verdict.headers))
+    known[:] = merged(known, added) if known else added
 
 
 def _check_limiter(limiter: object) -> None:
@@ -202,14 +207,14 @@ def _request(connection: HTTPConnection) -> RouteRequest:
     scope = connection.scope
     client = scope.get("client")
     return RouteRequest(
-        arguments=(connection,),
+        (connection,),
         # A WebSocket begins as a request of this method.
-        method=_counted(scope.get("method", "GET")),
-        template=template_of(scope),
-        name=getattr(scope.get("app"), "title", None),
-        peer=client[0] if client else None,
-        values=functools.partial(_values, scope["headers"]),
-        path=scope.get("path_params", {}),
+        _counted(scope.get("method", "GET")),
+        template_of(scope),
+        getattr(scope.get("app"), "title", None),
+        client[0] if client else None,
+        functools.partial(_values, scope["headers"]),
+        scope.get("path_params", {}),
     )
 
 

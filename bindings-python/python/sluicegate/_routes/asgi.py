@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +42,13 @@ def outcome_of(message: Any) -> Outcome:
 
 def encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
     """Headers as servers take them."""
-    return [(name.lower().encode(), value.encode()) for name, value in headers]
+    return [(_encoded_name(name), value.encode()) for name, value in headers]
+
+
+@functools.lru_cache
+def _encoded_name(name: str) -> bytes:
+    # There are few.
+    return name.lower().encode()
 
 
 def with_headers_of(message: Any, added: Headers, limits: Told) -> Any:

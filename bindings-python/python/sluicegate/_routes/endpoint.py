@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from inspect import Parameter
 from typing import Annotated, Any, get_origin
 
 from .needed import needed
+
+if sys.version_info >= (3, 14):
+    from annotationlib import Format
 
 with needed("Starlette", "fastapi"):
     from starlette.requests import HTTPConnection, Request
@@ -53,12 +57,19 @@ class Handed:
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
     """That of a function, with each annotation that can be evaluated: a type may be imported for checks alone."""
-    stated = inspect.signature(function)
+    stated = _stated(function)
     names = _names_of(inspect.unwrap(function))
     parameters = [
         parameter.replace(annotation=_evaluated(parameter.annotation, names)) for parameter in stated.parameters.values()
     ]
     return stated.replace(parameters=parameters, return_annotation=_evaluated(stated.return_annotation, names))
+
+
+def _stated(function: Callable[..., Any]) -> inspect.Signature:
+    if sys.version_info >= (3, 14):
+        # Annotations are evaluated now, and what cannot be becomes a reference.
+        return inspect.signature(function, annotation_format=Format.FORWARDREF)
+    return inspect.signature(function)
 
 
 def _names_of(function: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from types import FrameType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -61,6 +62,24 @@ class Misplaced:
         # with its application does not, and what limits it, out of place, is gone at once.
         around = self._around.get(function)
         return around is not None and ("<locals>" in function.__qualname__ or len(around) > 0)
+
+
+def is_named_at_definition(function: Any, frame: FrameType, served_by: Callable[[Any], Iterable[tuple[str, Any]]]) -> bool:
+    """Logs the route of a function that is served already while it is being defined, by something that its definition sees.
+
+    Answers whether it is. `frame` is that of the definition; `served_by` answers templates and functions of an application, a router
+    or a table of routes, and nothing of other objects.
+    """
+    seen = [*frame.f_locals.values(), *frame.f_globals.values()]
+    # One that has a name already may be limited for a further route.
+    if any(value is function for value in (*seen, *getattr(function, "__globals__", {}).values())):
+        return False
+    template = next((template for value in seen for template, each in served_by(value) if each is function), None)
+    if template is None:
+        return False
+    name = f"{function.__module__}.{function.__qualname__}"
+    _LOG.warning("route %s: a limit of %s is not in force (write its decorator below that of the route)", template, name)
+    return True
 
 
 def _layers(function: Any) -> Iterator[_Function]:

@@ -11,6 +11,7 @@ from .needed import needed
 
 with needed("Starlette", "fastapi"):
     from starlette.applications import Starlette
+    from starlette.routing import Router
 
 MISPLACED = Misplaced()
 # Applications that were looked through.
@@ -24,6 +25,12 @@ def name_misplaced(scope: Any) -> None:
         return
     _SEEN.add(app)
     MISPLACED.name(_served(app, ""))
+
+
+def served_by(value: Any) -> Iterator[tuple[str, Any]]:
+    """The templates and endpoints of an application or a router."""
+    # Not by `isinstance`, which asks some objects for their class, such as proxies that have none before the first request.
+    return _served(value, "") if issubclass(type(value), (Starlette, Router)) else iter(())
 
 
 def _served(router: Any, prefix: str) -> Iterator[tuple[str, Any]]:
