@@ -43,6 +43,7 @@ ROUTES: dict[str, tuple[tuple[Any, ...], dict[str, Callable[..., Any] | Any]]] =
     "/health": (("1/minute",), {"skip": lambda header: header("x-probe") == "1"}),
     "/broken": (("1/minute",), {"key": lambda header: None}),
     "/nobody": (("1/minute",), {"key": lambda header: 0}),
+    "/number": (("1/minute",), {"key": lambda header: 4915.1}),
     "/raising": (("1/minute",), {"key": lambda header: int(header("x-user") or "")}),
     # Nothing that any of the frameworks could send.
     "/unanswered": (("1/minute",), {"on_denied": lambda *_: 5}),

@@ -146,6 +146,7 @@ def test_an_answer_of_its_own(start: Start) -> None:
     [
         ("/broken", "key returned None"),
         ("/nobody", "key returned 0"),
+        ("/number", "key returned a float"),
         ("/raising", "key raised ValueError"),
         ("/bulk", "cost returned -1"),
     ],
@@ -159,7 +160,7 @@ def test_a_mistake_of_the_application_is_named(
     (record,) = [record for record in caplog.records if record.name == "sluicegate"]
     assert said in record.message and path in record.message
     # Nor does it stand in what the framework logs of the exception.
-    assert "secret-key" not in caplog.text
+    assert "secret-key" not in caplog.text and "4915.1" not in caplog.text
 
 
 def test_an_answer_that_is_none_is_named(start: Start, caplog: pytest.LogCaptureFixture) -> None:

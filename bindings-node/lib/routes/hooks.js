@@ -105,8 +105,10 @@ function keyNamed(where, name, value) {
   if (isText(value)) return value;
   if (isWhole(value) && value != 0) return String(value);
   if (Array.isArray(value) && value.length > 0 && value.every((part) => isText(part) || isWhole(part))) return value.map(String);
+  // A number may be somebody's.
+  const what = typeof value === 'number' && value !== 0 ? 'a number' : shown(value);
   throw new HookError(
-    `${where}: ${name} returned ${shown(value)} (return a text that is not empty, a number other than 0, or an array of ` +
+    `${where}: ${name} returned ${what} (return a text that is not empty, a number other than 0, or an array of ` +
       'these; `skip` exempts requests)',
   );
 }

@@ -131,9 +131,12 @@ def name_of(where: str, hook: str, value: object) -> str | tuple[str, ...]:
     if isinstance(value, (list, tuple)) and value and all(isinstance(part, str) and part or _is_whole(part) for part in value):
         return tuple(map(str, value))
     wanted = "return a text that is not empty, a number other than 0, or a list of these; `skip` exempts requests"
-    raise HookError(f"{where}: {hook} returned {shown(value)} ({wanted})")
+    # A number may be somebody's.
+    what = "a float" if isinstance(value, float) else shown(value)
+    raise HookError(f"{where}: {hook} returned {what} ({wanted})")
 
 
 def shown(value: object) -> str:
     """What may be told of a value: a key is not."""
-    return repr(value) if value is None or value == "" or isinstance(value, (bool, int, float)) else f"a {type(value).__name__}"
+    is_told = value is None or isinstance(value, (bool, int, float)) or (isinstance(value, str) and not value)
+    return repr(value) if is_told else f"a {type(value).__name__}"
