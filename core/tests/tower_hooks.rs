@@ -3,20 +3,19 @@
 // A test that cannot go on has failed.
 #![allow(clippy::unwrap_used)]
 
+mod axum_sites;
 mod over_http;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
+use axum::Router;
 use axum::http::Response;
-use axum::http::request::Parts;
 use axum::routing::{any, get};
-use axum::{Router, serve};
-use log::{LevelFilter, Log, Metadata, Record};
+use axum_sites::{assert_mistake_is_named, header, keep_log, limiter, number, server, statuses};
 use over_http::ask;
+use sluicegate::ErrorKind;
 use sluicegate::tower::{RateLimitLayer, RouteLimits, later};
-use sluicegate::{AsyncRateLimiter, ErrorKind, Rules};
-use tokio::net::TcpListener;
 use tokio::task::yield_now;
 
 const RULES: &str = r#"[
@@ -27,42 +26,13 @@ const RULES: &str = r#"[
     {"rule_id": "place", "identifier_type": "global", "algorithm": "concurrency", "limit": 1}
 ]"#;
 
-async fn limiter() -> Arc<AsyncRateLimiter> {
-    let rules = Rules::from_json(RULES).unwrap();
-    Arc::new(AsyncRateLimiter::builder("memory://").rules(rules).connect().await.unwrap())
-}
-
 /// A layer that knows users.
 async fn layer() -> RateLimitLayer {
-    RateLimitLayer::new(limiter().await).user_id(|request| header(request, "x-user"))
-}
-
-fn header(request: &Parts, name: &str) -> Option<String> {
-    Some(request.headers.get(name)?.to_str().ok()?.to_owned())
-}
-
-fn number(request: &Parts, name: &str) -> Option<u64> {
-    header(request, name)?.parse().ok()
-}
-
-async fn server(app: Router) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move { serve(listener, app).await });
-    address
+    RateLimitLayer::new(limiter(RULES).await).user_id(|request| header(request, "x-user"))
 }
 
 async fn limited(layer: RateLimitLayer) -> SocketAddr {
     server(Router::new().fallback(any(async || "reached")).layer(layer)).await
-}
-
-/// The statuses of requests one after the other.
-async fn statuses<const N: usize>(server: SocketAddr, requests: [&[&str]; N]) -> [u16; N] {
-    let mut statuses = [0; N];
-    for (status, request) in statuses.iter_mut().zip(requests) {
-        *status = ask(server, request).await.status;
-    }
-    statuses
 }
 
 #[tokio::test]
@@ -148,7 +118,7 @@ async fn asked<T>(value: T) -> T {
 async fn functions_of_all_requests_may_wait() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let telling = Arc::clone(&told);
-    let layer = RateLimitLayer::new(limiter().await)
+    let layer = RateLimitLayer::new(limiter(RULES).await)
         .user_id(|request| later(asked(header(request, "x-user"))))
         .api_key(|_| later(asked(None)))
         .skip(|request| later(asked(request.uri.path() == "/health")))
@@ -175,7 +145,7 @@ async fn functions_of_all_requests_may_wait() {
 
 #[tokio::test]
 async fn functions_of_a_route_may_wait() {
-    let limits = RouteLimits::new(limiter().await)
+    let limits = RouteLimits::new(limiter(RULES).await)
         .template(|_| Some("/"))
         .key(|request| later(asked(header(request, "x-user"))))
         .limit(|request| later(asked(number(request, "x-limit"))));
@@ -190,27 +160,9 @@ async fn functions_of_a_route_may_wait() {
     assert_eq!(statuses(server, requests).await, [200, 429, 200, 200]);
 }
 
-/// Keeps the errors.
-struct ErrorLog;
-
-static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-impl Log for ErrorLog {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn log(&self, record: &Record<'_>) {
-        LINES.lock().unwrap().push(format!("{} {}", record.level(), record.args()));
-    }
-
-    fn flush(&self) {}
-}
-
 #[tokio::test]
 async fn a_mistake_of_the_application_is_named() {
-    log::set_logger(&ErrorLog).unwrap();
-    log::set_max_level(LevelFilter::Error);
+    keep_log();
     let named = async |name: &'static str| layer().await.rules_by(move |_| Some(vec![name.to_owned()]));
     let mistakes = [
         (layer().await.cost(|_| 0), "cost returned 0"),
@@ -225,11 +177,7 @@ async fn a_mistake_of_the_application_is_named() {
         (named("free").await.key(|_| None), "key returned nothing"),
     ];
     for (layer, said) in mistakes {
-        let answer = ask(limited(layer).await, &["GET /", "x-user: secret"]).await;
-        assert_eq!((answer.status, answer.problem()["title"].as_str()), (500, Some("Internal Server Error")));
-        let lines = std::mem::take(&mut *LINES.lock().unwrap());
-        let line = format!("ERROR middleware: {said}");
-        assert!(lines.iter().any(|logged| logged.starts_with(&line)), "{line}: {lines:?}");
-        assert!(!lines.iter().any(|logged| logged.contains("secret")), "{lines:?}");
+        let server = limited(layer).await;
+        assert_mistake_is_named(server, &["GET /", "x-user: secret"], &format!("middleware: {said}")).await;
     }
 }

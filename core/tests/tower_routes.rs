@@ -3,22 +3,21 @@
 // A test that cannot go on has failed.
 #![allow(clippy::unwrap_used)]
 
+mod axum_sites;
 mod over_http;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
+use axum::Router;
 use axum::extract::{ConnectInfo, Extension, MatchedPath};
-use axum::http::request::Parts;
 use axum::http::{Method, Response, StatusCode};
 use axum::routing::{any, get, post};
-use axum::{Router, serve};
-use log::{LevelFilter, Log, Metadata, Record};
+use axum_sites::{assert_mistake_is_named, header, keep_log, limiter, number, server, statuses};
 use over_http::ask;
 use sluicegate::rules::Rule;
 use sluicegate::tower::{Count, NoAddress, RateLimitLayer, RouteLimits};
-use sluicegate::{AsyncRateLimiter, Decision, ErrorKind, Rules};
-use tokio::net::TcpListener;
+use sluicegate::{AsyncRateLimiter, Decision, ErrorKind};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -29,11 +28,6 @@ const RULES: &str = r#"[
     {"rule_id": "segments", "identifier_type": "path:id", "rate": "1/day", "match": {"path_pattern": "/x/{id}"}}
 ]"#;
 
-async fn limiter() -> Arc<AsyncRateLimiter> {
-    let rules = Rules::from_json(RULES).unwrap();
-    Arc::new(AsyncRateLimiter::builder("memory://").rules(rules).connect().await.unwrap())
-}
-
 /// Limits that know the routes of axum and the addresses of peers.
 fn limits(limiter: &Arc<AsyncRateLimiter>) -> RouteLimits {
     RouteLimits::new(Arc::clone(limiter))
@@ -41,30 +35,9 @@ fn limits(limiter: &Arc<AsyncRateLimiter>) -> RouteLimits {
         .peer(|request| Some(request.extensions.get::<ConnectInfo<SocketAddr>>()?.0.ip()))
 }
 
-fn header(name: &'static str) -> impl Fn(&Parts) -> Option<String> {
-    move |request| Some(request.headers.get(name)?.to_str().ok()?.to_owned())
-}
-
-async fn server(app: Router) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let service = app.into_make_service_with_connect_info::<SocketAddr>();
-    tokio::spawn(async move { serve(listener, service).await });
-    address
-}
-
-/// The statuses of requests one after the other.
-async fn statuses<const N: usize>(server: SocketAddr, requests: [&[&str]; N]) -> [u16; N] {
-    let mut statuses = [0; N];
-    for (status, request) in statuses.iter_mut().zip(requests) {
-        *status = ask(server, request).await.status;
-    }
-    statuses
-}
-
 #[tokio::test]
 async fn each_route_has_its_limit_whatever_the_path() {
-    let limiter = limiter().await;
+    let limiter = limiter(RULES).await;
     let limits = limits(&limiter).name("shop");
     let seen = async |Extension(decision): Extension<Decision>| decision.rule.to_string();
     let items = Router::new().route("/items/{id}", any(seen).layer(limits.layer("1 / hour").unwrap()));
@@ -87,7 +60,7 @@ async fn each_route_has_its_limit_whatever_the_path() {
 
 #[tokio::test]
 async fn several_limits_admit_together_or_charge_nothing() {
-    let limiter = limiter().await;
+    let limiter = limiter(RULES).await;
     let limits = limits(&limiter).key(|_| Some("alice".to_owned()));
     let layer = limits.layer(["5/hour", "tight"]).unwrap();
     let server = server(Router::new().route("/a", get(async || "a").layer(layer))).await;
@@ -99,8 +72,8 @@ async fn several_limits_admit_together_or_charge_nothing() {
 
 #[tokio::test]
 async fn users_devices_and_addresses_are_counted_apart() {
-    let limiter = limiter().await;
-    let limits = limits(&limiter).user_id(header("x-user"));
+    let limiter = limiter(RULES).await;
+    let limits = limits(&limiter).user_id(|request| header(request, "x-user"));
     let app = Router::new()
         .route("/rate", get(async || "a").layer(limits.layer("1/hour").unwrap()))
         .route("/rule", get(async || "a").layer(limits.layer("users").unwrap()));
@@ -124,13 +97,11 @@ async fn users_devices_and_addresses_are_counted_apart() {
 
 #[tokio::test]
 async fn cost_plan_and_exemption_are_the_applications_word() {
-    let limiter = limiter().await;
-    let number = |name| move |request: &Parts| request.headers.get(name)?.to_str().ok()?.parse().ok();
-    let (costs, plans) = (number("x-cost"), number("x-plan"));
+    let limiter = limiter(RULES).await;
     let limits = limits(&limiter)
         .skip(|request| request.method == Method::OPTIONS)
-        .cost(move |request| costs(request).unwrap_or(1))
-        .limit(plans);
+        .cost(|request| number(request, "x-cost").unwrap_or(1))
+        .limit(|request| number(request, "x-plan"));
     let server =
         server(Router::new().route("/", any(async || "a").layer(limits.layer("5/hour").unwrap()))).await;
     let requests: [&[&str]; 6] = [
@@ -146,7 +117,7 @@ async fn cost_plan_and_exemption_are_the_applications_word() {
 
 #[tokio::test]
 async fn a_denial_may_be_answered_by_the_application() {
-    let limiter = limiter().await;
+    let limiter = limiter(RULES).await;
     let decisions = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&decisions);
     let limits = limits(&limiter)
@@ -167,7 +138,7 @@ async fn a_denial_may_be_answered_by_the_application() {
 
 #[tokio::test]
 async fn headers_are_those_of_the_innermost_limit() {
-    let limiter = limiter().await;
+    let limiter = limiter(RULES).await;
     let limits = limits(&limiter);
     let all = limits.clone().shared("all").layer("1000/hour").unwrap();
     let app = Router::new().route("/free", get(async || "free")).route(
@@ -190,7 +161,7 @@ async fn headers_are_those_of_the_innermost_limit() {
 
 #[tokio::test]
 async fn parallel_guesses_do_not_pass_together() {
-    let limiter = limiter().await;
+    let limiter = limiter(RULES).await;
     let gate = Arc::new(Semaphore::new(0));
     let answered = Arc::clone(&gate);
     let login = async move || {
@@ -230,7 +201,7 @@ async fn tea(axum::extract::Path(status): axum::extract::Path<u16>) -> StatusCod
 
 #[tokio::test]
 async fn exactly_the_limit_is_admitted_of_many_clients() {
-    let limiter = limiter().await;
+    let limiter = limiter(RULES).await;
     let layer = limits(&limiter).layer(Rule::gcra("crowd").rate("50/day")).unwrap();
     let server = server(Router::new().route("/{any}", get(async || "a").layer(layer))).await;
     let mut clients = JoinSet::new();
@@ -244,7 +215,7 @@ async fn exactly_the_limit_is_admitted_of_many_clients() {
 
 #[tokio::test]
 async fn routes_may_share_a_limit_and_methods_may_not() {
-    let limiter = limiter().await;
+    let limiter = limiter(RULES).await;
     let limits = limits(&limiter);
     let shared = limits.clone().shared("both").layer("1/hour").unwrap();
     let methods = limits.clone().per_method(true).layer("1/hour").unwrap();
@@ -263,7 +234,7 @@ async fn routes_may_share_a_limit_and_methods_may_not() {
 
 #[tokio::test]
 async fn what_no_route_matches_shares_a_limit() {
-    let limiter = limiter().await;
+    let limiter = limiter(RULES).await;
     let layer = limits(&limiter).layer("1/hour").unwrap();
     let server = server(Router::new().route("/a", get(async || "a")).layer(layer)).await;
     let requests: [&[&str]; 3] = [&["GET /no"], &["GET /neither"], &["GET /a"]];
@@ -272,7 +243,7 @@ async fn what_no_route_matches_shares_a_limit() {
 
 #[tokio::test]
 async fn a_place_is_held_for_a_request_in_flight() {
-    let limiter = limiter().await;
+    let limiter = limiter(RULES).await;
     let (rule, left) = (limits(&limiter).layer("places").unwrap(), Arc::clone(&limiter));
     let inside = async move || left.peek("places", "global").await.unwrap().remaining.to_string();
     let server = server(Router::new().route("/", get(inside).layer(rule))).await;
@@ -283,7 +254,7 @@ async fn a_place_is_held_for_a_request_in_flight() {
 
 #[tokio::test]
 async fn requests_without_an_address_are_a_stated_choice() {
-    let limiter = limiter().await;
+    let limiter = limiter(RULES).await;
     let limits = RouteLimits::new(limiter).template(|_| Some("/fixed"));
     let layer = |choice| limits.clone().no_address(choice).layer("1/hour").unwrap();
     let app = Router::new()
@@ -298,7 +269,7 @@ async fn requests_without_an_address_are_a_stated_choice() {
 
 #[tokio::test]
 async fn what_cannot_limit_is_refused_at_the_start() {
-    let limiter = limiter().await;
+    let limiter = limiter(RULES).await;
     let known = limits(&limiter);
     let refused = |limits: &RouteLimits, limit: &str| {
         let error = limits.layer(limit).unwrap_err();
@@ -319,32 +290,13 @@ async fn what_cannot_limit_is_refused_at_the_start() {
     assert_eq!(known.layer(Vec::<&str>::new()).unwrap_err().kind(), ErrorKind::InvalidArgument);
 }
 
-/// Keeps the errors.
-struct ErrorLog;
-
-static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-impl Log for ErrorLog {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn log(&self, record: &Record<'_>) {
-        LINES.lock().unwrap().push(format!("{} {}", record.level(), record.args()));
-    }
-
-    fn flush(&self) {}
-}
-
 #[tokio::test]
 async fn a_mistake_of_the_application_is_named_and_limits_nobody_silently() {
-    log::set_logger(&ErrorLog).unwrap();
-    log::set_max_level(LevelFilter::Warn);
-    let rules =
-        Rules::from_json(r#"[{"rule_id": "all", "identifier_type": "global", "rate": "1/s", "match": {}}]"#);
-    let charging = AsyncRateLimiter::builder("memory://").rules(rules.unwrap()).connect().await.unwrap();
-    let _: Router = Router::new().layer(RateLimitLayer::new(charging.into()).count(Count::Failures));
-    let limiter = limiter().await;
+    keep_log();
+    let charging =
+        limiter(r#"[{"rule_id": "all", "identifier_type": "global", "rate": "1/s", "match": {}}]"#).await;
+    let _: Router = Router::new().layer(RateLimitLayer::new(charging).count(Count::Failures));
+    let limiter = limiter(RULES).await;
     let limits = limits(&limiter);
     let mistakes = [
         ("/nobody", limits.clone().key(|_| None), "key returned nothing"),
@@ -363,19 +315,14 @@ async fn a_mistake_of_the_application_is_named_and_limits_nobody_silently() {
     });
     let server = server(served).await;
     for (path, _, said) in mistakes {
-        let answer = ask(server, &[&format!("GET {path}")]).await;
-        assert_eq!((answer.status, answer.problem()["title"].as_str()), (500, Some("Internal Server Error")));
-        let line = format!("ERROR route {path}: {said}");
-        let lines = LINES.lock().unwrap();
-        assert!(lines.iter().any(|logged| logged.starts_with(&line)), "{line}: {lines:?}");
-        assert!(!lines.iter().any(|logged| logged.contains("secret")), "{lines:?}");
+        assert_mistake_is_named(server, &[&format!("GET {path}")], &format!("route {path}: {said}")).await;
     }
 }
 
 /// As with any function of an application that panics, the server ends the connection.
 #[tokio::test]
 async fn a_function_that_panics_admits_nobody() {
-    let limits = limits(&limiter().await).key(|_| -> Option<String> { panic!("a key that cannot be found") });
+    let limits = limits(&limiter(RULES).await).key(|_| -> Option<String> { panic!("a key that cannot be found") });
     let reached = Arc::new(Semaphore::new(0));
     let handler = Arc::clone(&reached);
     let app = get(async move || handler.add_permits(1)).layer(limits.layer("5/hour").unwrap());
