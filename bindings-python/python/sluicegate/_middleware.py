@@ -11,11 +11,11 @@ from math import inf
 from typing import TYPE_CHECKING, AnyStr, Literal
 from urllib.parse import quote
 
-from ._native import Decision, Problem, TrustedProxies, is_header_name
+from ._native import Decision, Problem, TrustedProxies, address_key, is_header_name
 from .errors import InvalidArgumentError, SluicegateError, WrongTypeError
 
 if TYPE_CHECKING:
-    _Style = Literal["ietf", "ietf-draft-6", "ietf-draft-7", "ietf-draft-8", "x-ratelimit", "x-ratelimit-seconds"]
+    _Style = Literal["ietf", "ietf-draft-6", "ietf-draft-7", "ietf-draft-8", "x-ratelimit", "x-ratelimit-seconds", "none"]
     _Forwarded = Literal["x-forwarded-for", "forwarded"]
     _OnError = Literal["admit", "deny", "raise"]
 
@@ -28,6 +28,8 @@ _VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
 _LOG = logging.getLogger("sluicegate")
 
 
+# Of so many peers the keys are remembered.
+_PEERS = 10_000
 # Requests that cannot be decided are logged at most once in so many seconds.
 _LOG_INTERVAL = 60.0
 
@@ -61,6 +63,8 @@ class Policy:
     ignore_case: bool
     max_lease_seconds: float
     forwarded_header: _Forwarded = "x-forwarded-for"
+    # The keys of peers, by their address and the length of the prefix: they send many requests.
+    _peers: dict[tuple[str, int], str] = field(default_factory=dict, init=False, repr=False, compare=False)
     _proxies: TrustedProxies = field(init=False, repr=False, compare=False)
     _undecided: Undecided = field(default_factory=Undecided, init=False, repr=False, compare=False)
 
@@ -78,6 +82,21 @@ class Policy:
     def ip(self, peer: str | None, forwarded_for: Iterable[str]) -> str | None:
         """The address of the client: what the trusted proxies say of it, or else the peer's."""
         return self._proxies.client(peer, list(forwarded_for))
+
+    def key(self, peer: str | None, forwarded_for: list[str], prefix_length: int) -> str | None:
+        """The key of the client by its address; None where it has none."""
+        # What a proxy says of the client differs from request to request.
+        place = None if peer is None or forwarded_for else (peer, prefix_length)
+        known = self._peers.get(place) if place else None
+        if known is not None:
+            return known
+        ip = self.ip(peer, forwarded_for)
+        key = None if ip is None else address_key(ip, prefix_length)
+        if place and key is not None:
+            if len(self._peers) >= _PEERS:
+                self._peers.clear()
+            self._peers[place] = key
+        return key
 
     def decided(self, decision: Decision) -> Headers | Problem:
         """The headers for the answer of the application, or the answer to a request that is denied."""

@@ -11,24 +11,28 @@ _KEY = "sluicegate.told"
 class Told:
     """What the limits of one request have told its client so far, the innermost first."""
 
-    __slots__ = ("_fields", "is_denied")
+    __slots__ = ("_told", "is_denied")
 
     def __init__(self) -> None:
-        self._fields: set[tuple[str, str]] = set()
+        self._told: list[Iterable[tuple[str, str]]] = []
         # By one further in, whose answer is left alone.
         self.is_denied = False
 
     def claim(self, headers: Iterable[tuple[str, str]], sent: Iterable[tuple[str, str]]) -> bool:
         """Whether an answer, which has `sent` so far, gets these headers: it is for one client, and no limit further in told it."""
         lowered = [(name.lower(), value) for name, value in sent]
-        if self.is_denied or not self._fields.isdisjoint(lowered) or _is_for_all(lowered):
+        if self.is_denied or self._has_told(lowered) or _is_for_all(lowered):
             return False
         self.note(headers)
         return True
 
     def note(self, headers: Iterable[tuple[str, str]]) -> None:
         """Notes what an answer that is made later may have."""
-        self._fields.update((name.lower(), value) for name, value in headers)
+        self._told.append(headers)
+
+    def _has_told(self, lowered: list[tuple[str, str]]) -> bool:
+        """Whether an answer has any of it."""
+        return any((name.lower(), value) in lowered for headers in self._told for name, value in headers)
 
 
 def _is_for_all(headers: Iterable[tuple[str, str]]) -> bool:

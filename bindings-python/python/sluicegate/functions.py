@@ -208,9 +208,9 @@ def _steps(options: _Options, call: _Call, *, is_coroutine: bool) -> Steps:
     if callable(limiter):
         limiter = yield limiter()
         _check(limiter, is_coroutine=is_coroutine)
-    rules = options.rules.of(limiter, options.name, call)
-    checks = yield from _checks(rules, hooks, call)
-    decision = yield called(limiter, rules, checks, wait=options.wait)
+    choice = options.rules.of(limiter, options.name, call)
+    checks = yield from _checks(choice.rules, hooks, call)
+    decision = yield called(limiter, choice, checks, wait=options.wait)
     if hooks.on_decision is not None:
         try:
             yield from call.ask("on_decision", hooks.on_decision, decision)

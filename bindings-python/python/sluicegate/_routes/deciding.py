@@ -14,9 +14,9 @@ from .._middleware import Headers, Policy, ensure
 from .._native import Check, Decision, Problem, Reserved
 from ..errors import InvalidArgumentError, InvalidRuleError, SluicegateError, UnknownRuleError
 from .hooks import NOT_AWAITED, CoroutineError, HookError, Hooks, Steps, ask, shown, whole
-from .keys import Keys, NoAddress, NoHeader
+from .keys import Keys, NoAddress, NoHeader, address_of
 from .request import Asked, RouteRequest
-from .rules import Rule, RouteRules
+from .rules import Choice, Rule, RouteRules
 
 _T = TypeVar("_T")
 _LOG = logging.getLogger("sluicegate")
@@ -214,17 +214,17 @@ class Route(Deciding):
             if not hasattr(limiter, "check_all"):
                 limiter = yield limiter
             self._shared.check_limiter(limiter)
-        rules = self._rules.of(limiter, self._shared.name or request.name or "routes", request)
+        choice = self._rules.of(limiter, self._shared.name or request.name or "routes", request)
         try:
             # Where nobody is asked, a step more would take longer than a check.
-            is_asked = self._is_asked or any("identifier_type" in rule for rule in rules)
-            checks = (yield from self._checks(rules, request)) if is_asked else self._checks_by_address(rules, request)
+            is_asked = self._is_asked or choice.is_identified
+            checks = (yield from self._checks(choice.rules, request)) if is_asked else self._checks_by_address(choice.rules, request)
         except NoAddress:
             return self._without_address(request)
         except NoHeader as error:
             return self._without_header(request, error)
         try:
-            decision = yield called(limiter, rules, checks)
+            decision = yield called(limiter, choice, checks)
         except InvalidArgumentError as error:
             # What a client chooses is looked at before: this is what the route states.
             raise HookError(f"{request.where}: {error}") from error
@@ -233,9 +233,11 @@ class Route(Deciding):
         return (yield from self._told(decision, request))
 
     def _checks_by_address(self, rules: list[Rule], request: RouteRequest) -> list[Arguments]:
-        keys = Keys(self.hooks, self._policy, request, self._passing)
-        cost, limit = self.hooks.cost, self.hooks.limit
-        return [{"rule": rule["rule_id"], "key": keys.address(rule), "cost": cost, "limit": limit} for rule in rules]
+        hooks, policy = self.hooks, self._policy
+        return [
+            {"rule": rule["rule_id"], "key": address_of(request, hooks, policy, rule), "cost": hooks.cost, "limit": hooks.limit}
+            for rule in rules
+        ]
 
     def _checks(self, rules: list[Rule], request: RouteRequest) -> Steps:
         cost = yield from self._number("cost", request)
@@ -248,19 +250,14 @@ class Route(Deciding):
         return checks
 
 
-def called(limiter: Any, rules: list[Rule], checks: list[Arguments], *, wait: float | None = None) -> Any:
+def called(limiter: Any, choice: Choice, checks: list[Arguments], *, wait: float | None = None) -> Any:
     """Calls the limiter, which waits for room for so many seconds at most, or not at all."""
-    for rule in rules:
-        if _has_reservations(rule):
-            return limiter.reserve_all([Check(**check) for check in checks], wait=wait)
+    if choice.has_reservations:
+        return limiter.reserve_all([Check(**check) for check in checks], wait=wait)
     if len(checks) == 1:
         return limiter.check(**checks[0]) if wait is None else limiter.wait(**checks[0], timeout=wait)
     items = [Check(**check) for check in checks]
     return limiter.check_all(items) if wait is None else limiter.wait_all(items, timeout=wait)
-
-
-def _has_reservations(rule: Rule) -> bool:
-    return rule.get("reservations", False) or rule.get("algorithm") == "concurrency"
 
 
 def _ensure_known(owner: str, options: dict[str, Any]) -> None:

@@ -6,7 +6,6 @@ import logging
 from typing import Any
 
 from .._middleware import Policy
-from .._native import address_key
 from .hooks import HookError, Hooks, Steps, ask, name_of
 from .request import RouteRequest
 from .rules import Rule
@@ -50,11 +49,11 @@ class Keys:
         if self._hooks.key is not None:
             return (yield from self._asked("key", self._hooks.key))
         if self._hooks.user_id is None:
-            return self.address(rule)
+            return self._address(rule)
         # A user cannot be named like the address of somebody else.
         user = yield from self._user()
         if user is None:
-            return ("ip", self.address(rule))
+            return ("ip", self._address(rule))
         return ("user", *user) if isinstance(user, tuple) else ("user", user)
 
     def _identified(self, identifier: str, rule: Rule) -> Steps:
@@ -62,7 +61,7 @@ class Keys:
         if identifier == "global":
             return identifier
         if identifier == "ip_address":
-            return self.address(rule)
+            return self._address(rule)
         if identifier == "user_id":
             user = None if self._hooks.user_id is None else (yield from self._user())
             return user or self._missing(rule, "user_id says no user")
@@ -91,15 +90,20 @@ class Keys:
             self._known[name] = None if is_nobody else name_of(where, name, value)
         return self._known[name]
 
-    def address(self, rule: Rule) -> str:
-        """The key by the address."""
-        ip = self._policy.ip(self._request.peer, self._request.values(self._policy.forwarded_header))
-        if ip is not None:
-            return address_key(ip, rule.get("ipv6_prefix_length", _DEFAULT_PREFIX))
-        if self._hooks.no_address == "shared":
-            _NO_ADDRESS.once()
-            return NO_ADDRESS
-        raise NoAddress
+    def _address(self, rule: Rule) -> str:
+        return address_of(self._request, self._hooks, self._policy, rule)
+
+
+def address_of(request: RouteRequest, hooks: Hooks, policy: Policy, rule: Rule) -> str:
+    """The key by the address."""
+    forwarded = request.values(policy.forwarded_header)
+    key = policy.key(request.peer, forwarded, rule.get("ipv6_prefix_length", _DEFAULT_PREFIX))
+    if key is not None:
+        return key
+    if hooks.no_address == "shared":
+        _NO_ADDRESS.once()
+        return NO_ADDRESS
+    raise NoAddress
 
 
 class _Warning:

@@ -13,7 +13,7 @@ from .deciding import Deciding, Framework, Verdict, called
 from .hooks import Count, Hook, HookError, Hooks, Steps, ask, name_of
 from .keys import Keys, NoAddress, NoHeader
 from .request import RouteRequest
-from .rules import ListedRules, Rule, found
+from .rules import Choice, ListedRules, Rule, found
 
 if TYPE_CHECKING:
     from .._native import RequestMatch
@@ -109,13 +109,13 @@ class Matching(Deciding):
         except SluicegateError as error:
             return self._undecided(request, error)
         try:
-            rules, checks = yield from self._checks(limiter, request, names, matches)
+            choice, checks = yield from self._checks(limiter, request, names, matches)
         except NoAddress:
             return self._without_address(request)
         except NoHeader as error:
             return self._without_header(request, error)
         try:
-            decision = (yield called(limiter, rules, checks)) if checks else _unlimited()
+            decision = (yield called(limiter, choice, checks)) if checks else _unlimited()
         except InvalidArgumentError as error:
             # What a client chooses is looked at before: this is what the application states.
             raise HookError(f"{_WHERE}: {error}") from error
@@ -156,7 +156,7 @@ class Matching(Deciding):
             {"rule": rule["rule_id"], "key": key, "cost": cost or rule.get("cost", 1), "resource": resource, "limit": limit}
             for rule, key, resource in chosen
         ]
-        return [rule for rule, *_ in chosen], checks
+        return Choice([rule for rule, *_ in chosen]), checks
 
     def _known(self, request: MatchedRequest) -> Hooks:
         """The user is known already."""

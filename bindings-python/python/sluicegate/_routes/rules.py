@@ -57,6 +57,19 @@ class ListedRules:
         return listed[1]
 
 
+class Choice:
+    """The rules of a request, and what follows from them."""
+
+    __slots__ = ("has_reservations", "is_identified", "rules")
+
+    def __init__(self, rules: list[Rule]) -> None:
+        self.rules = rules
+        # Whether a rule says who is counted.
+        self.is_identified = any("identifier_type" in rule for rule in rules)
+        # Whether what is admitted is held, and charged or given back later.
+        self.has_reservations = any(rule.get("reservations") or rule.get("algorithm") == "concurrency" for rule in rules)
+
+
 class RouteRules:
     """What a route states: rates, rules as data, and names of rules."""
 
@@ -73,7 +86,7 @@ class RouteRules:
         self._lock = threading.Lock()
         # By limiter, and by the template of the route: one function may serve several. That of a limiter holds it, so that no
         # other one has its address meanwhile.
-        self._made: dict[int, tuple[Any, dict[tuple[str, str], list[Rule]]]] = {}
+        self._made: dict[int, tuple[Any, dict[tuple[str, str], _Made]]] = {}
         self._listed = ListedRules()
         # What is not valid is known now rather than with the first request.
         for each in stated:
@@ -87,7 +100,7 @@ class RouteRules:
             if isinstance(each, str) and not is_rate(each):
                 self._named(listed, each)
 
-    def of(self, limiter: Any, name: str, request: RouteRequest) -> list[Rule]:
+    def of(self, limiter: Any, name: str, request: RouteRequest) -> Choice:
         """The rules for a request, in their normal form. Those that are stated here are added to the limiter first."""
         template = self._shared or request.template
         if self._per_method and self._shared is None:
@@ -97,14 +110,14 @@ class RouteRules:
         made = known[1].get(place)
         if made is None:
             with self._lock:
-                made = known[1].get(place) or [self._made_by(limiter, each, name, template) for each in self._stated]
+                made = known[1].get(place) or _Made([self._made_by(limiter, each, name, template) for each in self._stated])
                 known[1][place] = made
-        if all(made):
-            return made
+        if made.choice is not None:
+            return made.choice
         listed = self._listed.of(limiter)
-        return [rule or self._named(listed, each) for rule, each in zip(made, self._stated, strict=True)]
+        return Choice([rule or self._named(listed, each) for rule, each in zip(made.rules, self._stated, strict=True)])
 
-    def _met(self, limiter: Any) -> tuple[Any, dict[tuple[str, str], list[Rule]]]:
+    def _met(self, limiter: Any) -> tuple[Any, dict[tuple[str, str], _Made]]:
         """Remembers a limiter in place of the oldest one: tests have one each."""
         with self._lock:
             if len(self._made) >= _LIMITERS:
@@ -142,3 +155,13 @@ class RouteRules:
 
     def _reserved(self) -> Rule:
         return {"reservations": True} if self._count else {}
+
+
+class _Made:
+    """The rules that are stated for one route; empty for those of the file, which may change: then nothing is chosen yet."""
+
+    __slots__ = ("choice", "rules")
+
+    def __init__(self, rules: list[Rule]) -> None:
+        self.rules = rules
+        self.choice = Choice(rules) if all(rules) else None
