@@ -62,9 +62,14 @@ class Caller {
 
   /** Makes a call without options for which no object is needed; `undefined` where one is, or the arguments are wrong. */
   #plainAtOnce(op, rule, key) {
-    if (!(this.#isLocal || this.#calls.decide) || typeof rule !== 'string') return undefined;
+    return this.#isPut(op, rule, key) ? this.#answerAtOnce() : undefined;
+  }
+
+  /** Writes such a call where `singleAtOnce` reads it. */
+  #isPut(op, rule, key) {
+    if (!(this.#isLocal || this.#calls.decide) || typeof rule !== 'string') return false;
     const place = this.#knownPlaceOf(rule);
-    return place !== undefined && this.#mailbox.putPlain(op, place, key) ? this.#answerAtOnce() : undefined;
+    return place !== undefined && this.#mailbox.putPlain(op, place, key);
   }
 
   /** The place of a rule that crossed before. */
@@ -100,7 +105,21 @@ class Caller {
   /** The plain way for the calls that are made most; for an async function, a promise more would be made. */
   about(op, rule, key, given, known) {
     const answer = given === undefined ? this.#plainAtOnce(op, rule, key) : undefined;
-    if (answer !== undefined) return answer;
+    return answer ?? this.#byCall(op, rule, key, given, known);
+  }
+
+  /**
+   * Checks a key without options, for a caller whom the loop calls each time. What is decided at once is answered without a promise,
+   * and an error is thrown.
+   */
+  checkSoonest(rule, key) {
+    const refusal = this.#isPut(OP.CHECK, rule, key) ? this.#singleAtOnce() : true;
+    if (refusal === true) return this.#byCall(OP.CHECK, rule, key, undefined, KNOWN.check);
+    if (refusal) throw errorOf(refusal);
+    return this.#mailbox.answer(0);
+  }
+
+  #byCall(op, rule, key, given, known) {
     try {
       return this.make(this.ruleCall(op, rule, key, given, known));
     } catch (error) {

@@ -89,7 +89,7 @@ function routeLimits(limiter, defaults) {
     return async function limited(request, response, next) {
       try {
         const template = templateOf(request, limited);
-        const asked = new NodeRequest(request, { args: [request], template, params: /** @type {any} */ (request).params });
+        const asked = new NodeRequest(request, template, [request], /** @type {any} */ (request).params);
         const ruling = await route.decide(asked);
         if (ruling.status !== undefined) return await refused(route, ruling, asked, response, next);
         admitted(route, ruling, request, response);

@@ -115,22 +115,50 @@ function routeLimits(limiter, defaults) {
   return Object.assign(limits, { plugin: forInstance(plugin, 'sluicegate-routes') });
 }
 
-/** A hook that limits one route, whose template is known, or several: then each request tells it, for which Fastify makes an object. */
+/** A request at a route, with the log of its own. */
+class FastifyRouteRequest extends NodeRequest {
+  #request;
+  #log;
+
+  constructor(request, template, log) {
+    super(request.raw, template, [request], request.params);
+    this.#request = request;
+    this.#log = log;
+  }
+
+  get report() {
+    return reportTo(this.#request, this.#log);
+  }
+}
+
+/**
+ * A hook that limits one route, whose template is known, or several: then each request tells it, for which Fastify makes an object.
+ * Where nothing is waited for, it calls `done`; an application that calls it has none.
+ */
 function hookOf(route, known) {
-  return async (request, reply) => {
-    const template = known ?? request.routeOptions.url ?? '404';
-    const asked = new NodeRequest(request.raw, { args: [request], template, params: request.params });
-    const report = () => reportTo(request, route.policy.givenLog);
-    const ruling = await route.decide(asked, (error) => report().log(error));
-    if (ruling.decision !== undefined) {
-      request.rateLimit = ruling.decision;
-      request.reservation = ruling.held;
-    }
-    if (ruling.status !== undefined) return refused(route, ruling, asked, reply);
-    reply.headers(ruling.headers);
-    keepFromCaches(reply.raw, ruling.headers);
-    if (ruling.held !== undefined) holdFor(route, ruling.held, request.raw, reply.raw, reply, report());
+  const limit = (request, reply, done) => {
+    const asked = new FastifyRouteRequest(request, known ?? request.routeOptions.url ?? '404', route.policy.givenLog);
+    const ruling = route.decide(asked);
+    if (typeof ruling.then === 'function') return ruling.then((later) => ruled(route, later, asked, reply));
+    return ruled(route, ruling, asked, reply) ?? done();
   };
+  const limitLater = async (request, reply) => limit(request, reply, () => undefined);
+  return (request, reply, done) => (done === undefined ? limitLater(request, reply) : limit(request, reply, done));
+}
+
+/** Lets a request go on, or promises the answer. */
+function ruled(route, ruling, asked, reply) {
+  const { headers, status, decision, held } = ruling;
+  const [request] = asked.args;
+  if (decision !== undefined) {
+    request.rateLimit = decision;
+    request.reservation = held;
+  }
+  if (status !== undefined) return refused(route, ruling, asked, reply);
+  reply.headers(headers);
+  keepFromCaches(reply.raw, headers);
+  if (held !== undefined) holdFor(route, held, request.raw, reply.raw, reply, asked.report);
+  return undefined;
 }
 
 /** In the `config` of routes whose limits are in force. */

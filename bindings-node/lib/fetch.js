@@ -53,7 +53,7 @@ function limitedFetch(limiter, limits, given) {
     if (value !== undefined && typeof value !== 'function') throw wrongType(option, 'a function', value);
   }
   const rules = new RouteRules(blockable(limits, name), { shared: undefined, perMethod: false, count: 'all' });
-  const found = () => rules.of(limiter, name, { method: '', template: 'outgoing' });
+  const found = () => rules.of(limiter, name, { method: '', template: 'outgoing' }).rules;
   // Names that there are not, and rules that cannot be blocked, are refused now.
   if (found()[0].block === undefined) throw invalidArgument('Retry-After needs a rule with `block` (add "block": {} to the rule)');
 

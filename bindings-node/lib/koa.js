@@ -29,7 +29,7 @@ function routeLimits(limiter, defaults) {
   return (limits, options) => {
     const route = new Route(shared, limits, options);
     return async (/** @type {any} */ context, next) => {
-      const asked = new NodeRequest(context.req, { args: [context], template: templateOf(context), params: context.params ?? {} });
+      const asked = new NodeRequest(context.req, templateOf(context), [context], context.params ?? {});
       const { status, headers, body, decision, held } = await route.decide(asked);
       if (decision !== undefined) Object.assign(context.state, { rateLimit: decision, reservation: held });
       if (!isGrpc({ headers })) context.set(untyped(headers));

@@ -21,6 +21,13 @@ const { blockCall, setLimitCall } = require('./key_record.js');
 const { reserve, reserveAll, wait, waitAll } = require('./waiting.js');
 
 /**
+ * Checks a key by a limiter as its `check` does, but what is decided at once is answered without a promise, and thrown. Not for users.
+ *
+ * @type {(limiter: RateLimiter, rule: string, key: Key) => Decision | Promise<Decision>}
+ */
+let checkSoonest;
+
+/**
  * Decides whether a cost is admitted.
  *
  * Whatever is wrong rejects the promise: a `SluicegateError`, for an argument of the wrong type a
@@ -30,6 +37,13 @@ const { reserve, reserveAll, wait, waitAll } = require('./waiting.js');
  * @implements {AsyncDisposable}
  */
 class RateLimiter {
+  static {
+    const { check } = this.prototype;
+    // One that an application has put a function of its own around is called by that.
+    checkSoonest = (limiter, rule, key) =>
+      #caller in limiter && limiter.check === check ? limiter.#caller.checkSoonest(rule, key) : limiter.check(rule, key);
+  }
+
   #caller;
 
   /** @private */
@@ -433,4 +447,4 @@ class RateLimiter {
   }
 }
 
-module.exports = { RateLimiter };
+module.exports = { RateLimiter, checkSoonest };

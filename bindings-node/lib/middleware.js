@@ -100,7 +100,7 @@ async function requestOf(request, raw, { target, otherTargets, ignoreCase }, pol
     path: asCharacters(target),
     userId: userNamed(await policy.userId(request)),
     apiKey: await policy.apiKey(request),
-    ip: clientOf(raw.socket.remoteAddress, (name) => raw.headers[name], policy),
+    ip: clientOf(raw.socket.remoteAddress, raw.headers[policy.forwardedHeader], policy),
     headers: headersOf(raw),
     apiKeyHeader: policy.apiKeyHeader,
     otherPaths: otherPaths.filter((other) => other !== target),

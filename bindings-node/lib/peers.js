@@ -11,20 +11,27 @@ class Peers {
   #keys = [];
 
   /**
+   * The key of a peer; `undefined` where it is not known.
+   *
    * @param {string} peer
    * @param {number} prefixLength
-   * @param {() => string | undefined} find Finds a key that is not known yet, if there is one.
+   * @returns {string | undefined}
    */
-  keyOf(peer, prefixLength, find) {
+  keyOf(peer, prefixLength) {
+    return this.#keys[prefixLength]?.get(peer);
+  }
+
+  /**
+   * Remembers it.
+   *
+   * @param {string} peer
+   * @param {number} prefixLength
+   * @param {string} key
+   */
+  keep(peer, prefixLength, key) {
     const keys = (this.#keys[prefixLength] ??= new Map());
-    let key = keys.get(peer);
-    if (key === undefined) {
-      key = find();
-      if (key === undefined) return undefined;
-      if (keys.size >= KEPT) keys.clear();
-      keys.set(peer, key);
-    }
-    return key;
+    if (keys.size >= KEPT) keys.clear();
+    keys.set(peer, key);
   }
 }
 

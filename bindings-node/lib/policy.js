@@ -76,12 +76,10 @@ function finder(name, value = () => undefined) {
  * The address of the client behind the proxies that are trusted, if there is one. Node joins several lines of a header.
  *
  * @param {string | undefined} peer
- * @param {(name: string) => string | undefined} lines
+ * @param {string | undefined} lines Those of the header in which proxies name it.
  */
 function clientOf(peer, lines, { trustedProxies, forwardedHeader }) {
-  return /** @type {string | undefined} */ (
-    succeeded(native.clientAddress(peer, lines(forwardedHeader), trustedProxies, forwardedHeader))[0]
-  );
+  return /** @type {string | undefined} */ (succeeded(native.clientAddress(peer, lines, trustedProxies, forwardedHeader))[0]);
 }
 
 /** With `NODE_DEBUG=sluicegate`. */
@@ -97,7 +95,7 @@ function sayShadow(decision) {
  */
 function decided(decision, { style }, contentType) {
   sayShadow(decision);
-  if (decision.allowed) return { headers: headersByTemplate(decision, style) };
+  if (decision.allowed) return { headers: style === 'none' ? {} : headersByTemplate(decision, style) };
   return answer(native.answerDenied(decision, decision.parts, style, contentType));
 }
 

@@ -40,12 +40,14 @@ const ROUTES = {
   '/health': ['1/minute', { skip: (header) => header('x-probe') === '1' }],
   '/broken': ['1/minute', { key: () => undefined }],
   '/nobody': ['1/minute', { key: () => 0 }],
+  '/number': ['1/minute', { key: () => 4915.1 }],
   '/raising': ['1/minute', { key: async () => JSON.parse('secret-key') }],
   // Nothing that any of the frameworks could send.
   '/unanswered': ['1/minute', { onDenied: () => 5n }],
   '/place': ['place'],
   '/address': ['address'],
   '/keyed/:id': ['by-item'],
+  '/plain': ['5/day', { key: undefined }],
   '/users': ['1/minute', { key: undefined, userId: (header) => header('x-user') }],
   '/data': [{ rule_id: 'data', algorithm: 'sliding_log', limit: 1, window_size_seconds: 60 }],
 };

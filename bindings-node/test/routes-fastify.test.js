@@ -64,6 +64,33 @@ each(FASTIFY, 'a limit comes after authentication', async (fastify, t) => {
   assert.deepEqual([(await headAs('carol')).status, (await as('carol')).status], [200, 429]);
 });
 
+each(FASTIFY, 'an application calls the hook of a limit', async (fastify, t) => {
+  const app = fastify();
+  const limit = routeLimits(await connect())('2/minute');
+  const preHandler = async (request, reply) => {
+    if (request.headers.authorization === undefined) await limit(request, reply).catch((error) => reply.code(420).send(error.code));
+  };
+  app.get('/', { preHandler }, () => 'reached');
+  const get = await open(t, app);
+  const got = [];
+  for (const authorization of [undefined, undefined, undefined, 'alice']) got.push(await get('/', { headers: authorization ? { authorization } : {} }));
+  assert.deepEqual(got.map(({ status, body }) => [status, body]), [[200, 'reached'], [200, 'reached'], [420, 'RATE_LIMITED'], [200, 'reached']]);
+});
+
+each(FASTIFY, 'a check that an application has replaced is the one that is called', async (fastify, t) => {
+  const app = fastify();
+  const limiter = await connect();
+  const { check } = limiter;
+  const keys = [];
+  limiter.check = (rule, key, ...more) => {
+    keys.push(key);
+    return check.call(limiter, rule, key, ...more);
+  };
+  app.get('/', { preHandler: routeLimits(limiter)('1/minute') }, () => 'reached');
+  const get = await open(t, app);
+  assert.deepEqual([(await get('/')).status, (await get('/')).status, keys], [200, 429, ['127.0.0.1', '127.0.0.1']]);
+});
+
 each(FASTIFY, 'onDenied returns a payload', async (fastify, t) => {
   const app = fastify();
   const limits = routeLimits(await connect(), { onDenied: (request, decision) => ({ wait: decision.retryAfterMs }) });

@@ -69,6 +69,16 @@ test('many clients are admitted exactly', async (t) => {
   assert.equal(asked.filter(({ status }) => status === 429).length, 190);
 });
 
+test('an answer that is none is a mistake, which is named', async (t) => {
+  const limits = await limitsFor(t);
+  const own = (onDenied) => trpc.procedure.use(limits('1/minute', { onDenied })).query(left);
+  const call = await open(t, { own: own(() => new TRPCError({ code: 'CONFLICT' })), none: own(() => 'slow down'), ours: own(() => undefined) });
+  const got = [];
+  for (const path of ['own', 'none', 'ours']) got.push([(await call(path)).status, (await call(path)).status]);
+  assert.deepEqual(got, [[200, 409], [200, 500], [200, 429]]);
+  assert.equal(call.errors[1], 'procedure none: onDenied returned a string (return an error)');
+});
+
 test('failures alone are counted, exactly when they come together', async (t) => {
   const limits = await limitsFor(t);
   const signIn = trpc.procedure.use(limits('2/minute', { count: 'failures' })).query(({ ctx }) => {

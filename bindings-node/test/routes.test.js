@@ -136,6 +136,20 @@ everywhere('many clients are admitted exactly', async (site) => {
   assert.equal(asked.filter(({ status }) => status === 429).length, 190);
 });
 
+everywhere('a limit by the address alone', async (site) => {
+  for (const options of [undefined, onRedis()]) {
+    const { get } = await site(options);
+    const asked = await Promise.all(Array.from({ length: 40 }, () => get('/plain')));
+    const admitted = asked.filter(({ status }) => status === 200);
+    assert.deepEqual(admitted.map(({ body }) => JSON.parse(body).left).sort(), [0, 1, 2, 3, 4]);
+    assert.ok(admitted.every(({ headers }) => headers.ratelimit.startsWith('"site:/plain:5/day";r=')));
+    const { status, headers } = asked.find((one) => one.status !== 200);
+    assert.deepEqual([status, headers['retry-after'], headers['cache-control']], [429, '17280', 'no-store']);
+    // Each client has its own.
+    assert.equal((await get('/plain', { 'x-forwarded-for': '192.0.2.1' })).status, 200);
+  }
+});
+
 everywhere('costs and exceptions', async (site) => {
   const { get, statuses } = await site();
   const got = [];
@@ -160,6 +174,7 @@ everywhere('an answer of its own', async (site) => {
 for (const [path, said] of [
   ['/broken', 'route /broken: key returned undefined'],
   ['/nobody', 'route /nobody: key returned 0'],
+  ['/number', 'route /number: key returned a number'],
   ['/raising', 'route /raising: key threw SyntaxError'],
   ['/bulk', 'route /bulk: cost returned -1'],
 ]) {
@@ -168,7 +183,7 @@ for (const [path, said] of [
     const { status, body } = await get(path, { ...ALICE, 'x-cost': '-1' });
     assert.equal(status, 500);
     assert.ok(logged.join('\n').includes(said), logged.join('\n'));
-    assert.doesNotMatch(`${logged} ${body}`, /secret/);
+    assert.doesNotMatch(`${logged} ${body}`, /secret|4915/);
   });
 }
 
@@ -197,8 +212,11 @@ everywhere('a request that nobody can decide', async (site) => {
   await once(gone, 'listening');
   const { port } = gone.address();
   gone.close();
-  const { get } = await site({ url: `redis://127.0.0.1:${port}`, fallback: 'deny' });
-  assert.equal((await get('/items/1', ALICE)).status, 429);
+  const away = { url: `redis://127.0.0.1:${port}` };
+  const { get } = await site({ ...away, fallback: 'deny' });
+  assert.deepEqual([(await get('/items/1', ALICE)).status, (await get('/plain')).status], [429, 429]);
+  const open = await site({ ...away, lazy: true });
+  assert.deepEqual([(await open.get('/items/1', ALICE)).status, (await open.get('/plain')).status], [200, 200]);
 });
 
 test('an answer that count cannot judge is charged', async (t) => {

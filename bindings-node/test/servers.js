@@ -36,13 +36,16 @@ async function start(...kinds) {
   return { ...(await answer()), order, stop };
 }
 
-/** A Redis for the tests of one file: returns a function that answers its URL and a prefix that no other test has. */
+/**
+ * A Redis for the tests of one file: returns a function that answers options with its URL, and a prefix that no other test has. On a busy
+ * machine it has its time: what is not answered would be admitted.
+ */
 function redisFor(file) {
   let servers;
   let prefixes = 0;
   before(async () => (servers = await start('redis')));
   after(() => servers.stop());
-  return () => ({ url: servers.redis, prefix: `${file}${prefixes++}` });
+  return () => ({ url: servers.redis, prefix: `${file}${prefixes++}`, responseTimeoutMs: 30_000 });
 }
 
 module.exports = { redisFor, start };

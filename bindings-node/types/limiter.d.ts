@@ -312,6 +312,12 @@ export class RateLimiter implements AsyncDisposable {
     [Symbol.asyncDispose](): Promise<void>;
     #private;
 }
+/**
+ * Checks a key by a limiter as its `check` does, but what is decided at once is answered without a promise, and thrown. Not for users.
+ *
+ * @type {(limiter: RateLimiter, rule: string, key: Key) => Decision | Promise<Decision>}
+ */
+export let checkSoonest: (limiter: RateLimiter, rule: string, key: Key) => Decision | Promise<Decision>;
 import type { Key } from './index.js';
 import type { CheckOptions } from './index.js';
 import type { Decision } from './index.js';

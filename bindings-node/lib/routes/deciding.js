@@ -7,9 +7,10 @@
 const { boolean, optional, options, text, wrongType } = require('../arguments.js');
 const { invalidArgument } = require('../error.js');
 const { contentTypeOf } = require('../grpc.js');
+const { checkSoonest } = require('../limiter.js');
 const { POLICY, decided, invalid, policyOf, undecided } = require('../policy.js');
 const { HOOKS, HookError, ask, hooksOf, isKept, numberOf } = require('./hooks.js');
-const { Keys, NoAddress, NoHeader } = require('./keys.js');
+const { Keys, NoAddress, NoHeader, addressKey } = require('./keys.js');
 const { RouteRules, called } = require('./rules.js');
 
 const SHARED = new Set([...HOOKS, ...POLICY, 'name', 'enabled']);
@@ -27,6 +28,7 @@ const ROUTE = new Set([...HOOKS, 'shared', 'perMethod']);
  * @property {(name: string) => string | undefined} lines All lines of a header, by its name in small letters, joined.
  * @property {(name: string) => string | undefined} header A header by its name in small letters.
  * @property {Readonly<Record<string, unknown>>} params What the path has in place of parameters.
+ * @property {{ log: Function, warn: Function } | undefined} [report] What the limiter could not do, where the framework has a log.
  */
 
 /**
@@ -65,8 +67,8 @@ function ensureLimiter(limiter) {
 class Route {
   #shared;
   #rules;
-  /** Whether functions of the application say who is counted, and by how much. */
-  #isAsked;
+  /** Whether a request is decided by its address and the rules alone. */
+  #isPlain;
 
   constructor(shared, limits, given) {
     this.#shared = shared;
@@ -75,7 +77,7 @@ class Route {
     this.hooks = hooksOf({ ...shared.given, ...wanted });
     if (optional(text, 'shared', together) === '') throw invalidArgument('shared is empty');
     boolean('perMethod', perMethod);
-    this.#isAsked = [this.hooks.cost, this.hooks.limit, this.hooks.key, this.hooks.userId].some((hook) => typeof hook === 'function');
+    this.#isPlain = ['key', 'userId', 'cost', 'limit', 'onDecision'].every((hook) => this.hooks[hook] === undefined);
     this.#rules = new RouteRules(limits, { shared: together, perMethod, count: this.hooks.count });
     if (typeof shared.limiter !== 'function') this.#rules.ensureKnown(shared.limiter);
   }
@@ -85,38 +87,76 @@ class Route {
   }
 
   /**
-   * Decides a request. `log` receives what the limiter could not do.
+   * Decides a request: at once where nothing has to be waited for.
    *
    * @param {RouteRequest} request
-   * @returns {Promise<Ruling>}
+   * @returns {Ruling | Promise<Ruling>}
    */
-  async decide(request, log = this.policy.log) {
-    const { enabled, limiter: given, name } = this.#shared;
-    if (!enabled || (this.hooks.skip && (await this.ask('skip', request)))) return { headers: {} };
-    const limiter = typeof given === 'function' ? ensureLimiter(await given(...request.args)) : given;
-    const rules = this.#rules.of(limiter, name, request);
-    const contentType = contentTypeOf(request.method, request.lines('content-type'));
+  decide(request) {
+    const { enabled, limiter } = this.#shared;
+    if (!enabled) return { headers: {} };
+    return this.hooks.skip || typeof limiter === 'function' ? this.#decideLater(request) : this.#decideBy(limiter, request);
+  }
+
+  async #decideLater(request) {
+    if (this.hooks.skip && (await this.ask('skip', request))) return { headers: {} };
+    const { limiter } = this.#shared;
+    return this.#decideBy(typeof limiter === 'function' ? ensureLimiter(await limiter(...request.args)) : limiter, request);
+  }
+
+  #decideBy(limiter, request) {
+    const { rules, isSingle, isIdentified } = this.#rules.of(limiter, this.#shared.name, request);
+    const [rule] = rules;
+    const key = this.#isPlain && isSingle && !isIdentified ? addressKey(request, this.policy, rule) : undefined;
+    return key === undefined ? this.#decideByAll(limiter, rules, request) : this.#decideByKey(limiter, rule, key, request);
+  }
+
+  /** Decides a request by one rule, and of which no function of the application is asked. */
+  #decideByKey(limiter, rule, key, request) {
+    let answer;
+    try {
+      answer = checkSoonest(limiter, rule.rule_id, key);
+    } catch (error) {
+      return this.#undecided(error, request);
+    }
+    return 'then' in answer ? this.#answered(() => answer, request) : this.#ruled(answer, request);
+  }
+
+  async #decideByAll(limiter, rules, request) {
     let checks;
     try {
-      // Where nobody is asked, nothing is waited for.
-      checks = this.#isAsked || rules.some(isIdentified) ? await this.#checks(rules, request) : this.#checksByAddress(rules, request);
+      checks = await this.#checks(rules, request);
     } catch (error) {
-      if (error instanceof NoHeader) return invalid(error.message, contentType);
+      if (error instanceof NoHeader) return invalid(error.message, typeOf(request));
       if (!(error instanceof NoAddress)) throw error;
-      return this.hooks.noAddress === 'skip' ? { headers: {} } : invalid('the address of the client is not known', contentType);
+      return this.hooks.noAddress === 'skip' ? { headers: {} } : invalid('the address of the client is not known', typeOf(request));
     }
+    return this.#answered(() => called(limiter, rules, checks), request);
+  }
+
+  async #answered(call, request) {
     let decision;
     try {
-      decision = await called(limiter, rules, checks);
+      decision = await call();
     } catch (error) {
-      // What a client chooses is looked at before: this is what the route states.
-      if (error?.code === 'InvalidArgument') throw new HookError(`${request.where}: ${error.message}`);
-      return undecided(error, this.policy, log, contentType);
+      return this.#undecided(error, request);
     }
     if (this.hooks.onDecision) await this.#tell(decision, request);
-    const held = decision.allowed && decision.id !== undefined ? decision : undefined;
+    return this.#ruled(decision, request);
+  }
+
+  #undecided(error, request) {
+    // What a client chooses is looked at before: this is what the route states.
+    if (error?.code === 'InvalidArgument') throw new HookError(`${request.where}: ${error.message}`);
+    return undecided(error, this.policy, (request.report ?? this.policy).log, typeOf(request));
+  }
+
+  #ruled(decision, request) {
     // An answer of the application's own is sent as it is, whatever the client speaks.
-    return { ...decided(decision, this.policy, this.hooks.onDenied ? undefined : contentType), decision, held };
+    const ruling = decided(decision, this.policy, this.hooks.onDenied ? undefined : typeOf(request));
+    ruling.decision = decision;
+    ruling.held = decision.allowed && decision.id !== undefined ? decision : undefined;
+    return ruling;
   }
 
   /** What a function of the application says of a request. */
@@ -139,12 +179,6 @@ class Route {
     return checks;
   }
 
-  #checksByAddress(rules, request) {
-    const { cost, limit } = this.hooks;
-    const keys = new Keys(this.hooks, this.policy, request);
-    return rules.map((rule) => ({ rule: rule.rule_id, key: keys.of(rule), cost, limit }));
-  }
-
   async #tell(decision, request) {
     try {
       await this.ask('onDecision', request, decision);
@@ -155,8 +189,8 @@ class Route {
   }
 }
 
-function isIdentified({ identifier_type: identifier }) {
-  return identifier !== undefined;
+function typeOf(request) {
+  return contentTypeOf(request.method, request.lines('content-type'));
 }
 
 module.exports = { HookError, Route, sharedOf };

@@ -85,7 +85,7 @@ class Keys {
   }
 
   #address(rule) {
-    const key = this.#addressKey(rule.ipv6_prefix_length ?? DEFAULT_PREFIX);
+    const key = addressKey(this.#request, this.#policy, rule);
     if (key !== undefined) return key;
     if (this.#hooks.noAddress !== 'shared') throw new NoAddress();
     if (!isWarned) {
@@ -97,17 +97,21 @@ class Keys {
     return NO_ADDRESS;
   }
 
-  #addressKey(prefixLength) {
-    const { peer } = this.#request;
-    const lines = (name) => this.#request.lines(name);
-    const find = () => {
-      const ip = clientOf(peer, lines, this.#policy);
-      return ip === undefined ? undefined : addressKeyOf(ip, prefixLength);
-    };
-    // What a proxy says of the client differs from request to request.
-    const isAlone = peer !== undefined && lines(this.#policy.forwardedHeader) === undefined;
-    return isAlone ? this.#policy.peers.keyOf(peer, prefixLength, find) : find();
-  }
+}
+
+/** The key of the client under a rule by its address; `undefined` where it has none. */
+function addressKey(request, policy, { ipv6_prefix_length: prefixLength = DEFAULT_PREFIX }) {
+  const { peer } = request;
+  const lines = request.lines(policy.forwardedHeader);
+  // What a proxy says of the client differs from request to request.
+  const isAlone = peer !== undefined && lines === undefined;
+  const known = isAlone ? policy.peers.keyOf(peer, prefixLength) : undefined;
+  if (known !== undefined) return known;
+  const ip = clientOf(peer, lines, policy);
+  if (ip === undefined) return undefined;
+  const key = addressKeyOf(ip, prefixLength);
+  if (isAlone) policy.peers.keep(peer, prefixLength, key);
+  return key;
 }
 
 /** @param {string} identifier */
@@ -116,4 +120,4 @@ function split(identifier) {
   return [identifier.slice(0, at), identifier.slice(at + 1)];
 }
 
-module.exports = { Keys, NoAddress, NoHeader };
+module.exports = { Keys, NoAddress, NoHeader, addressKey };

@@ -25,9 +25,8 @@ function contextOf(context) {
 function ofHttp(context, request, response, template = request.routeOptions?.url ?? request.route?.path ?? nameOf(context)) {
   // Fastify has those of Node inside.
   const raw = request.raw ?? request;
-  const known = { args: [request, context], template: String(template), params: request.params ?? {} };
   return {
-    asked: new NodeRequest(raw, known),
+    asked: new NodeRequest(raw, String(template), [request, context], request.params ?? {}),
     request,
     raw,
     response: response?.raw ?? response,

@@ -18,12 +18,14 @@ class NodeRequest {
 
   /**
    * @param {IncomingMessage} raw
-   * @param {Pick<RouteRequest, 'args' | 'template' | 'params'>} known
+   * @param {string} template
+   * @param {RouteRequest['args']} args
+   * @param {RouteRequest['params']} params
    */
-  constructor(raw, { args, template, params }) {
+  constructor(raw, template, args, params) {
     this.#raw = raw;
-    this.args = args;
     this.template = template;
+    this.args = args;
     this.params = params;
   }
 

@@ -2,6 +2,9 @@
 
 // The rules by which a route is limited: some are stated there, others are in the file.
 
+/** @import { RateLimiter } from '../index.js' */
+/** @import { RouteRequest } from './deciding.js' */
+
 const { wrongType } = require('../arguments.js');
 const { errorOf, invalidArgument } = require('../error.js');
 const native = require('../native.js');
@@ -52,6 +55,16 @@ class ListedRules {
   }
 }
 
+/** The rules of a request, and what follows from them. */
+class Choice {
+  constructor(rules) {
+    this.rules = rules;
+    /** Whether a rule says who is counted. */
+    this.isIdentified = rules.some((rule) => rule.identifier_type !== undefined);
+    this.isSingle = rules.length === 1 && !hasReservations(rules[0]);
+  }
+}
+
 /** What a route states: rates, rules as data, and names of rules. */
 class RouteRules {
   #stated;
@@ -84,11 +97,21 @@ class RouteRules {
     for (const each of this.#stated) if (isNamed(each)) this.#found(limiter, each);
   }
 
-  /** The rules for a request, in their normal form. Those that are stated here are added to the limiter first. */
-  of(limiter, name, { method, template: own }) {
-    const template = this.#shared ?? (this.#perMethod ? `${method === 'HEAD' ? 'GET' : method} ${own}` : own);
-    const made = this.#madeIn(limiter, name, template);
-    return made.isWhole ? made.rules : made.rules.map((rule, at) => rule ?? this.#found(limiter, this.#stated[at]));
+  /**
+   * The rules for a request, in their normal form. Those that are stated here are added to the limiter first.
+   *
+   * @param {RateLimiter} limiter
+   * @param {string} name
+   * @param {Pick<RouteRequest, 'method' | 'template'>} request
+   */
+  of(limiter, name, request) {
+    const { rules, choice } = this.#madeIn(limiter, name, this.#templateOf(request));
+    return choice ?? new Choice(rules.map((rule, at) => rule ?? this.#found(limiter, this.#stated[at])));
+  }
+
+  #templateOf(request) {
+    if (this.#shared !== undefined) return this.#shared;
+    return this.#perMethod ? `${request.method === 'HEAD' ? 'GET' : request.method} ${request.template}` : request.template;
   }
 
   #madeIn(limiter, name, template) {
@@ -101,7 +124,8 @@ class RouteRules {
     let made = known.get(place);
     if (made === undefined) {
       const rules = this.#stated.map((each) => (isNamed(each) ? undefined : added(limiter, this.#rule(each, name, template))));
-      known.set(place, (made = { name, template, rules, isWhole: !rules.includes(undefined) }));
+      // Those of the file may change.
+      known.set(place, (made = { name, template, rules, choice: rules.includes(undefined) ? undefined : new Choice(rules) }));
     }
     places.last = made;
     return made;
