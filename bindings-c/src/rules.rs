@@ -128,7 +128,7 @@ export! {
     /// content type of the text, and the text. Both live as long as the call of `text`.
     ///
     ///     {"rules": {"api": {"decisions": {"server": {"admitted": 9, "denied": 1, "shadow_denied": 0, "blocked": 0, "error": 0}},
-    ///       "cost": 9, "waiting": 0, "loans": {"asked": 0, "granted": 0, "spent": 0, "given_back": 0},
+    ///       "cost": 9, "waiting": 0, "loans": {"asked": 0, "granted": 0, "spent": 0, "given_back": 0, "lost": 0},
     ///       "top_denied": [{"key": "alice", "denied": 1, "overstated": 0}]}},
     ///      "errors": {"Connection": 0, ...}, "servers": {"redis:6379": {"breaker_open": false, "breaker_openings": 0}},
     ///      "round_trips": {"count": 10, "sum": 0.002, "buckets": [{"at_most": 0.00005, "count": 0}, ...]},

@@ -212,6 +212,7 @@
  * @property {number} granted Granted by it.
  * @property {number} spent Spent here.
  * @property {number} givenBack Given back unspent.
+ * @property {number} lost To be given back, or kept, where no server answered.
  */
 
 /**

@@ -63,7 +63,7 @@ const INSTRUMENTS = {
 };
 
 const RESULTS = { admitted: 'admitted', denied: 'denied', shadowDenied: 'shadow_denied', blocked: 'blocked', error: 'error' };
-const USES = { asked: 'asked', granted: 'granted', spent: 'spent', givenBack: 'given_back' };
+const USES = { asked: 'asked', granted: 'granted', spent: 'spent', givenBack: 'given_back', lost: 'lost' };
 
 /** @returns {[number, Attributes][]} */
 function decisions(/** @type {Metrics} */ { rules }) {

@@ -20,7 +20,7 @@ test('metrics are plain values', async () => {
       decisions: { memory: { admitted: 2, denied: 1, shadowDenied: 0, blocked: 0, error: 0 } },
       cost: 2,
       waiting: 0,
-      loans: { asked: 0, granted: 0, spent: 0, givenBack: 0 },
+      loans: { asked: 0, granted: 0, spent: 0, givenBack: 0, lost: 0 },
       topDenied: [{ key: 'a key', denied: 1, overstated: 0 }],
     },
   });

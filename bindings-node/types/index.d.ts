@@ -325,6 +325,10 @@ export type LoanUnits = {
      * Given back unspent.
      */
     givenBack: number;
+    /**
+     * To be given back, or kept, where no server answered.
+     */
+    lost: number;
 };
 /**
  * A key that is denied often: from `denied - overstated` to `denied` times.

@@ -101,7 +101,7 @@ def test_metrics_are_plain_values() -> None:
             "decisions": {"memory": {"admitted": 2, "denied": 1, "shadow_denied": 0, "blocked": 0, "error": 0}},
             "cost": 2,
             "waiting": 0,
-            "loans": {"asked": 0, "granted": 0, "spent": 0, "given_back": 0},
+            "loans": {"asked": 0, "granted": 0, "spent": 0, "given_back": 0, "lost": 0},
             "top_denied": [{"key": "a key", "denied": 1, "overstated": 0}],
         }
     }

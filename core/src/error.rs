@@ -156,6 +156,16 @@ impl Error {
         })
     }
 
+    /// The same error, of what was asked before a call, which has not begun.
+    pub(crate) fn not_done(self) -> Self {
+        self.with(|parts| {
+            parts.is_maybe_done = false;
+            if let Some(said) = parts.message.strip_suffix(MAYBE_DONE) {
+                parts.message.truncate(said.len());
+            }
+        })
+    }
+
     /// The same error, by which the server ended a script that may have written something by then.
     pub(crate) fn midway(self) -> Self {
         self.with(|parts| parts.is_midway = true)

@@ -322,7 +322,8 @@ async fn a_mistake_of_the_application_is_named_and_limits_nobody_silently() {
 /// As with any function of an application that panics, the server ends the connection.
 #[tokio::test]
 async fn a_function_that_panics_admits_nobody() {
-    let limits = limits(&limiter(RULES).await).key(|_| -> Option<String> { panic!("a key that cannot be found") });
+    let limits =
+        limits(&limiter(RULES).await).key(|_| -> Option<String> { panic!("a key that cannot be found") });
     let reached = Arc::new(Semaphore::new(0));
     let handler = Arc::clone(&reached);
     let app = get(async move || handler.add_permits(1)).layer(limits.layer("5/hour").unwrap());

@@ -360,8 +360,8 @@ MISTAKES = [
     in_lending(
         "a region that is cut off decides by the whole limit",
         "catalog/rule.rs",
-        "let shared = self.shared(limit, amount, part);",
-        "let shared = self.shared(limit, amount, part.max(1.0));",
+        "map(|amounts| Share::new(part).of_amounts(amounts));",
+        "map(|amounts| Share::new(part.max(1.0)).of_amounts(amounts));",
     ),
     in_lending(
         "more is lent than there is",

@@ -26,7 +26,7 @@ TEXTS = {
     "rule": ["login", "api"],
     "result": ["admitted", "denied", "shadow_denied", "blocked", "error"],
     "source": ["server", "fallback", "allotment", "share"],
-    "what": ["asked", "granted", "spent", "given_back"],
+    "what": ["asked", "granted", "spent", "given_back", "lost"],
     "kind": ["Timeout", "Connection"],
     "server": ["redis:6379"],
     "version": ["1"],

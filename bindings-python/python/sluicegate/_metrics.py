@@ -22,6 +22,7 @@ class LoanUnits(TypedDict):
     granted: int
     spent: int
     given_back: int
+    lost: int
 
 
 class DeniedKey(TypedDict):

@@ -38,3 +38,4 @@ pub use key_record::{KeyRecordChange, Span};
 pub(crate) use lease::{HoldId, Lease};
 pub(crate) use numbers::{Numbers, micros};
 pub(crate) use policy::{Policy, State};
+pub(crate) use terms::Amounts;

@@ -9,7 +9,15 @@ use super::policy::Policy;
 use super::sliding_buckets::SlidingBuckets;
 use super::sliding_log::SlidingLog;
 use super::sliding_window::SlidingWindow;
-use crate::time::clock::LATEST;
+use crate::time::clock::{LATEST, Micros};
+
+/// A limit and its burst, as a rule states them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Amounts {
+    pub(crate) limit: f64,
+    /// `None`: as much as the limit.
+    pub(crate) burst: Option<u64>,
+}
 
 impl Policy {
     /// The same limit with another amount; `None` where that is cheap to make anew.
@@ -61,6 +69,21 @@ impl Policy {
         // Whoever may write keys could have stated it: a state by it must stay one that can be read.
         let largest = if let Self::Gcra(gcra) = &policy { gcra.unit * gcra.burst } else { terms[0] };
         (largest <= LATEST as f64 && policy.most() > 0 && terms[2] == self.terms()[2]).then_some(policy)
+    }
+
+    /// What a rule states that lets so much through in this window; `None` for limits that are not lent.
+    pub(crate) fn amounts(&self, window: Micros) -> Option<Amounts> {
+        match self {
+            Self::FixedWindow(FixedWindow { limit, .. }) => Some(Amounts { limit: *limit, burst: None }),
+            // The interval of a unit is rounded, the more the larger the burst is.
+            Self::Gcra(Gcra { unit, burst, .. }) if Gcra::new(*burst, window, *burst).unit == *unit => {
+                Some(Amounts { limit: *burst, burst: None })
+            }
+            Self::Gcra(Gcra { unit, burst, .. }) => {
+                Some(Amounts { limit: (window as f64 / unit).round().max(1.0), burst: Some(*burst as u64) })
+            }
+            _ => None,
+        }
     }
 
     /// The same limit, except that denied costs are not charged.

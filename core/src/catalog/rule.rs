@@ -1,5 +1,6 @@
 //! A rule, made ready for deciding.
 
+use std::borrow::Cow;
 use std::hash::RandomState;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use super::beside::{self, Holds, KeyRecordPolicy, LimitNumber};
 use super::naming::Naming;
 use super::share::Share;
 use super::suffix::suffix;
-use crate::algorithm::{KeyRecordChange, Policy, Span};
+use crate::algorithm::{Amounts, KeyRecordChange, Micros, Policy, Span};
 use crate::error::{Error, ErrorKind, Result};
 use crate::metrics::RuleCounters;
 use crate::rules::{Algorithm, LeaseTerms, Limit, MAX_BURST, MAX_LOG, MAX_WINDOW_US, Rule, Scope};
@@ -51,6 +52,9 @@ pub(crate) struct ReadyLimit {
     /// read as another.
     pub(crate) suffix: String,
 }
+
+/// The policy of a call, and the limit that the call brought in place of the rule's.
+type CallPolicy<'a> = (&'a Policy, Option<u64>);
 
 /// Whether a denial by a rule changes nothing, and ends by the passing of time alone.
 pub(crate) fn remembers_denials(rule: &Rule) -> bool {
@@ -124,53 +128,76 @@ impl ReadyRule {
         if let Some(reason) = refusal(&self.rule, stated, amount) {
             return Err(self.refused(&format!("limit {amount}: {reason}")));
         }
-        Ok(self.with_stored(stated, self.share.of_amount(amount)))
+        Ok(self.with_stored(stated, self.share.of_amount(amount), self.burst()))
     }
 
     /// The same with a limit that was stored for a key, perhaps when the rule had another algorithm: one that this one
     /// could not count is the largest that it can.
-    fn with_stored(&self, stated: &Limit, amount: u64) -> Policy {
+    fn with_stored(&self, stated: &Limit, amount: u64, burst: Option<u64>) -> Policy {
         let amount = match self.rule.algorithm {
             Algorithm::SlidingLog { .. } => amount.min(MAX_LOG as u64),
-            Algorithm::Gcra { burst: None, .. } => amount.min(MAX_BURST),
+            Algorithm::Gcra { .. } if burst.is_none() => amount.min(MAX_BURST),
             _ => amount,
         };
         let policy = self.limits.first().and_then(|limit| limit.policy.with_limit(amount));
-        policy.unwrap_or_else(|| Policy::new(&self.rule, stated, Some(amount)))
+        policy.unwrap_or_else(|| Policy::new(&self.with_burst(burst), stated, Some(amount)))
     }
 
-    /// The policy of the rule's single limit where `stored` is in force; `None`: where that is 0.
-    pub(crate) fn policy_at(&self, stored: u64) -> Option<Policy> {
+    /// The policy of the rule's single limit where `stored` is in force; `None`: where that is 0. `burst` is the one that holds
+    /// then, unless that is as much as the limit.
+    pub(crate) fn policy_at(&self, stored: u64, burst: impl FnOnce() -> Option<u64>) -> Option<Policy> {
         let stated = self.rule.limits.first().filter(|_| stored > 0)?;
-        Some(self.with_stored(stated, stored))
+        Some(self.with_stored(stated, stored, burst()))
     }
 
-    /// The policy of a share of a limit, or of the `amount` that a call gave in its place; `None` where that leaves less than
-    /// 1. A burst is shared likewise, and at least 1.
-    pub(crate) fn share(&self, limit: &ReadyLimit, amount: Option<u64>, share: f64) -> Option<Policy> {
-        let shared = self.shared(limit, amount, share)?;
-        (shared.0.limit >= 1.0).then(|| Policy::new(&shared.1, &shared.0, None))
+    /// The burst, unless that is as much as the limit.
+    pub(crate) fn burst(&self) -> Option<u64> {
+        if let Algorithm::Gcra { burst, .. } = self.rule.algorithm { burst } else { None }
+    }
+
+    fn with_burst(&self, other: Option<u64>) -> Cow<'_, Rule> {
+        if self.burst() == other {
+            return Cow::Borrowed(&self.rule);
+        }
+        let mut rule = Rule::clone(&self.rule);
+        if let Algorithm::Gcra { burst, .. } = &mut rule.algorithm {
+            *burst = other;
+        }
+        Cow::Owned(rule)
+    }
+
+    /// What a rule would state that has the policy of a call: the call's own amount, or what the region in charge states.
+    pub(crate) fn amounts(&self, limit: &ReadyLimit, (policy, amount): CallPolicy<'_>) -> Option<Amounts> {
+        let stated = self.stated(limit)?;
+        let is_other = amount.is_none() && policy.terms() != limit.policy.terms();
+        let others = if is_other { policy.amounts(stated.window_us as Micros) } else { None };
+        let whole = || amount.map_or(stated.limit, |amount| self.share.of_amount(amount) as f64);
+        others.or_else(|| Some(Amounts { limit: whole(), burst: self.burst() }))
+    }
+
+    /// The policy of a share of that; `None` where it leaves less than 1. A burst is shared likewise, and at least 1.
+    pub(crate) fn share(&self, limit: &ReadyLimit, terms: CallPolicy<'_>, share: f64) -> Option<Policy> {
+        let amounts = Share::new(share).of_amounts(self.amounts(limit, terms)?);
+        if amounts.limit >= 1.0 { self.with_amounts(limit, amounts) } else { None }
     }
 
     /// The same of the part of a region, which has at least 1.
-    pub(crate) fn part(&self, limit: &ReadyLimit, amount: Option<u64>, part: f64) -> Policy {
-        let shared = self.shared(limit, amount, part);
-        shared.map_or_else(
-            || limit.policy.clone(),
-            |(limit, rule)| Policy::new(&rule, &Limit { limit: limit.limit.max(1.0), ..limit }, None),
-        )
+    pub(crate) fn part(&self, limit: &ReadyLimit, terms: CallPolicy<'_>, part: f64) -> Policy {
+        let amounts = self.amounts(limit, terms).map(|amounts| Share::new(part).of_amounts(amounts));
+        let policy = amounts.and_then(|Amounts { limit: amount, burst }| {
+            self.with_amounts(limit, Amounts { limit: amount.max(1.0), burst })
+        });
+        policy.unwrap_or_else(|| limit.policy.clone())
     }
 
-    fn shared(&self, limit: &ReadyLimit, amount: Option<u64>, share: f64) -> Option<(Limit, Rule)> {
+    fn with_amounts(&self, limit: &ReadyLimit, amounts: Amounts) -> Option<Policy> {
+        let stated = Limit { limit: amounts.limit, ..*self.stated(limit)? };
+        Some(Policy::new(&self.with_burst(amounts.burst), &stated, None))
+    }
+
+    fn stated(&self, limit: &ReadyLimit) -> Option<&Limit> {
         let at = self.limits.iter().position(|known| std::ptr::eq(known, limit))?;
-        let stated = self.rule.limits.get(at)?;
-        let share = Share::new(share);
-        let mut rule = Rule::clone(&self.rule);
-        if let Algorithm::Gcra { burst: Some(burst), .. } = &mut rule.algorithm {
-            *burst = (share.of(*burst as f64) as u64).max(1);
-        }
-        let whole = amount.map_or(stated.limit, |amount| self.share.of_amount(amount) as f64);
-        Some((Limit { limit: share.of(whole), ..*stated }, rule))
+        self.rule.limits.get(at)
     }
 
     /// What a change by hand stores: of a limit, the part of this limiter.
@@ -242,16 +269,58 @@ mod tests {
     use super::*;
     use crate::rules::{MAX_MICROS, Rules};
 
+    fn ready(fields: &str) -> ReadyRule {
+        let rules = Rules::from_json(&format!(r#"[{{"rule_id": "a", {fields}}}]"#)).unwrap();
+        let rule = Arc::new(rules.iter().next().unwrap().clone());
+        ReadyRule::new(&rule, Share::default(), &RandomState::new(), Arc::default())
+    }
+
+    /// The policies of a part, and of a stored limit, where a rule is on the terms of another, and where it is the other one.
+    fn parts(own: &str, theirs: &str, part: f64) -> [[Policy; 2]; 2] {
+        let [own, theirs] = [own, theirs].map(ready);
+        let [limit, other] = [&own.limits[0], &theirs.limits[0]];
+        let policy = limit.policy.on_terms_of_rule(other.policy.terms()).unwrap();
+        let of = |rule: &ReadyRule, limit: &ReadyLimit, policy: &Policy| {
+            let burst = || rule.amounts(limit, (policy, None)).unwrap().burst;
+            [rule.part(limit, (policy, None), part), rule.policy_at(7, burst).unwrap()]
+        };
+        [of(&own, limit, &policy), of(&theirs, other, &other.policy)]
+    }
+
+    #[test]
+    fn what_is_made_of_the_terms_of_another_region_is_as_that_region_makes_it() {
+        let window = r#""algorithm": "fixed_window", "window_size_seconds": 60, "limit""#;
+        let window = |limit: u64| format!("{window}: {limit}");
+        let rate = |limit: u64, rest: &str| format!(r#""rate": "{limit}/minute"{rest}"#);
+        let burst = |burst: u64| format!(r#", "burst": {burst}"#);
+        let uniform = r#", "algorithm": "uniform""#;
+        let differing = [
+            (window(10), window(4)),
+            (window(10), window((1 << 53) - 1)),
+            (rate(10, ""), rate(7, "")),
+            (rate(10, ""), rate(999_999_937, "")),
+            (rate(10, ""), rate(10, &burst(3))),
+            (rate(10, &burst(5)), rate(1_000, &burst(30))),
+            (rate(10, &burst(5)), rate(11, "")),
+            (rate(10, uniform), rate(23, uniform)),
+            (rate(10, ""), rate(10, "")),
+        ];
+        for ((own, theirs), part) in
+            differing.iter().flat_map(|pair| [0.29, 1.0 / 3.0, 0.5, 0.9].map(|part| (pair, part)))
+        {
+            let [put_on, made] =
+                parts(own, theirs, part).map(|policies| policies.map(|policy| policy.terms()));
+            assert_eq!(put_on, made, "{own}; {theirs}; {part}");
+        }
+    }
+
     #[test]
     fn a_stored_limit_that_is_too_large_for_the_rule_is_its_largest() {
         let most_at = |algorithm: &str, stored| {
             let rule = format!(
-                r#"[{{"rule_id": "a", "algorithm": {algorithm}, "limit": 1, "window_size_seconds": 60, "overrides": true}}]"#
+                r#""algorithm": {algorithm}, "limit": 1, "window_size_seconds": 60, "overrides": true"#
             );
-            let rules = Rules::from_json(&rule).unwrap();
-            let rule = Arc::new(rules.iter().next().unwrap().clone());
-            let ready = ReadyRule::new(&rule, Share::default(), &RandomState::new(), Arc::default());
-            ready.policy_at(stored).unwrap().most()
+            ready(&rule).policy_at(stored, || None).unwrap().most()
         };
         assert_eq!(most_at(r#""sliding_log""#, 100_000), 100_000);
         for log in [r#""sliding_log""#, r#""sliding_log", "structure": "sorted_set""#] {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::amount::refusal;
+use crate::algorithm::Amounts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rules::{Algorithm, Rule, Rules};
 
@@ -30,6 +31,11 @@ impl Share {
     #[inline]
     pub(crate) fn of_amount(self, amount: u64) -> u64 {
         if self.is_whole() { amount } else { (self.of(amount as f64) as u64).max(1) }
+    }
+
+    /// The part of a limit and its burst, of which there is at least 1.
+    pub(super) fn of_amounts(self, Amounts { limit, burst }: Amounts) -> Amounts {
+        Amounts { limit: self.of(limit), burst: burst.map(|burst| (self.of(burst as f64) as u64).max(1)) }
     }
 
     /// The rule by its part; where that leaves less than 1 of a limit, which [`validate`](Self::validate) refuses, that is 1.

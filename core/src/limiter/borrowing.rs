@@ -111,19 +111,18 @@ impl<D: Driver> Lender<D> {
     fn keep(self, lent: Deposit) {
         let Some(servers) = self.servers.upgrade() else { return };
         let call = self.borrower.deposit(&lent);
-        let give_back = move |reply: Result<_>| {
-            let dropped = reply.as_ref().map_or(0.0, Borrower::dropped);
-            if dropped > 0.0 {
-                self.give_back(dropped, lent.granted_at);
-            }
+        let give_back = move |reply: Result<_>| match reply.as_ref().map(Borrower::dropped) {
+            Ok(dropped) => self.give_back(dropped, lent.granted_at),
+            Err(error) if error.is_maybe_done() => self.borrower.note(LoanUse::Lost, lent.granted),
+            Err(_) => self.give_back(lent.granted, lent.granted_at),
         };
         servers.near.send_then(call, Box::new(give_back));
     }
 
     fn give_back(&self, units: f64, granted_at: f64) {
-        if let Some(servers) = self.servers.upgrade() {
-            self.borrower.note(LoanUse::GivenBack, units);
-            servers.at(Some(self.region)).send_detached(self.borrower.give_back(units, granted_at));
+        if let Some(servers) = self.servers.upgrade().filter(|_| units > 0.0) {
+            let call = self.borrower.give_back(units, granted_at);
+            servers.at(Some(self.region)).send_then(call, self.borrower.clone().given_back(units));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Checks, alone and together; looks, refunds and charges.
 
+use std::time::Instant;
+
 use super::backend::{MemoryCalls, ServerCalls};
 use super::both::both_limiters;
 use super::driver::Driver;
@@ -165,7 +167,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         let (once, id) = check.split_request_id();
         let mut plan = Plan::repeatable(&catalog, &[once], (op, Form::Single), id)?;
         self.on_terms_in_charge(&mut plan);
-        let decided = self.decide(&plan, op, HoldId::default(), false).await;
+        let decided = self.decide(&mut plan, op, HoldId::default(), false).await;
         if op == Op::Refund {
             self.shared.freed(check);
         }
@@ -193,7 +195,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         {
             return Ok(decision);
         }
-        let decided = self.decide(&plan, op, HoldId::default(), false).await?;
+        let decided = self.decide(&mut plan, op, HoldId::default(), false).await?;
         Ok(answer(&plan, &decided.outcomes, decided.origin, Form::WithParts))
     }
 
@@ -201,15 +203,23 @@ impl<D: Driver> ServerCalls<'_, D> {
     /// here: checks, looks, refunds and charges, also of several items, of requests and of waits; and reservations.
     pub(super) async fn decide(
         self,
-        plan: &Plan<'_>,
+        plan: &mut Plan<'_>,
         op: Op,
         id: HoldId,
         wants_forecast: bool,
     ) -> Result<Decided> {
-        let watch = self.shared.watch(plan, op, self.server.is_tracking());
         let deadline = self.server.deadline(plan.timeout);
+        let (mut began, mut unheard) = (deadline.began(), None);
+        if self.lacks_terms(plan) {
+            unheard = D::apart(self.hear_terms(plan, deadline)).await;
+            began = Instant::now();
+        }
+        let plan = &*plan;
+        let watch = self.shared.watch(plan, op, self.server.is_tracking());
         let (mut cut_off, mut decided);
-        if let Some(borrowing) = self.borrowing(plan, op) {
+        if let Some((regions, error)) = unheard {
+            (cut_off, decided) = (regions, Err(error));
+        } else if let Some(borrowing) = self.borrowing(plan, op) {
             (cut_off, decided) = D::apart(self.borrow(borrowing, deadline)).await;
         } else if let Some(borrowing) = self.borrowing_together(plan, op) {
             (cut_off, decided) = D::apart(self.borrow_together(borrowing, deadline)).await;
@@ -221,7 +231,7 @@ impl<D: Driver> ServerCalls<'_, D> {
                 sequence.want_forecast();
             }
             sequence.register(watch.as_ref().and_then(Watch::registration));
-            let is_replicated = self.drive_since(deadline.began(), &mut sequence, deadline).await;
+            let is_replicated = self.drive_since(began, &mut sequence, deadline).await;
             cut_off = Vec::from_iter(sequence.cut_off());
             decided = sequence.finish(is_replicated);
         }

@@ -86,13 +86,18 @@ impl<D: Driver> ServerCalls<'_, D> {
 impl<D: Driver> Servers<D> {
     /// Gives back all that was borrowed and is not spent, before the limiter is closed.
     pub(super) fn give_all_back(&self, shared: &Shared) {
-        shared.cells.ended(None).into_iter().for_each(|returned| give_back(&self.near, returned));
+        for (lender, unspent) in shared.cells.ended(None) {
+            let units = unspent.units as f64;
+            // Nobody reads the answer any more.
+            lender.note(LoanUse::GivenBack, units);
+            self.near.send_detached(lender.give_back(units, unspent.granted_at));
+        }
     }
 }
 
 fn give_back(server: &impl Driver, (lender, unspent): Returned) {
-    lender.note(LoanUse::GivenBack, unspent.units as f64);
-    server.send_detached(lender.give_back(unspent.units as f64, unspent.granted_at));
+    let units = unspent.units as f64;
+    server.send_then(lender.give_back(units, unspent.granted_at), lender.given_back(units));
 }
 
 /// Keeps what was lent, and gives back what ends while nobody calls. A limiter that is dropped needs none.

@@ -191,7 +191,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         let mut wanted = Wanted::new(catalog, checks, &self.shared.wire.prefix)?;
         self.on_terms_in_charge(&mut wanted.plan);
         let guard = ReleaseGuard::new(self, catalog, &wanted.ticket);
-        let found = self.decide(&wanted.plan, Op::Reserve, wanted.ticket.id, false).await;
+        let found = self.decide(&mut wanted.plan, Op::Reserve, wanted.ticket.id, false).await;
         if found.as_ref().is_ok_and(|found| found.origin.source == Source::Fallback) {
             guard.undecided();
             return Ok(wanted.made(found?, form));
@@ -215,8 +215,14 @@ impl<D: Driver> ServerCalls<'_, D> {
         }
         let (mut plan, names) = ending(&catalog, &ticket, &usage.costs(&ticket)?)?;
         self.on_terms_in_charge(&mut plan);
+        let deadline = self.server.deadline(plan.timeout);
+        if self.lacks_terms(&plan)
+            && let Some((_, error)) = D::apart(self.hear_terms(&mut plan, deadline)).await
+        {
+            return Err(error);
+        }
         let mut ending = self.shared.ending(&plan, end, names);
-        self.drive(&mut ending, self.server.deadline(plan.timeout)).await;
+        self.drive(&mut ending, deadline).await;
         let ended = ending.finish()?;
         if ended {
             self.shared.freed_by(&plan, end);

@@ -180,7 +180,8 @@ impl<D: Driver> Limiter<D> {
                 let mut plan = Plan::new(&catalog, checks, op)?;
                 let calls = ServerCalls { shared: &self.shared, server: &servers.near, servers };
                 calls.on_terms_in_charge(&mut plan);
-                let decided = calls.decide(&plan, op, HoldId::default(), !self.shared.is_manual()).await?;
+                let decided =
+                    calls.decide(&mut plan, op, HoldId::default(), !self.shared.is_manual()).await?;
                 Ok(attempt_result(&plan, &decided.outcomes, decided.forecast, decided.origin, form))
             }
         }

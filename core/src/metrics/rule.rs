@@ -45,10 +45,12 @@ pub(crate) enum LoanUse {
     Granted,
     Spent,
     GivenBack,
+    /// Given up, and not known to have come back.
+    Lost,
 }
 
 impl LoanUse {
-    const COUNT: usize = 4;
+    const COUNT: usize = 5;
 }
 
 /// Who may decide, in the order of the counters.
@@ -168,6 +170,7 @@ impl RuleCounters {
                 granted: loans(LoanUse::Granted),
                 spent: loans(LoanUse::Spent),
                 given_back: loans(LoanUse::GivenBack),
+                lost: loans(LoanUse::Lost),
             },
             top_denied: self.heavy.get().map_or_else(Vec::new, |heavy| heavy.keys().lock().heaviest()),
         }

@@ -68,8 +68,10 @@ pub struct LoanUnits {
     pub granted: u64,
     /// Spent here.
     pub spent: u64,
-    /// Given back unspent.
+    /// Given back unspent: the server, or the region in charge, says so, except at `close`, which does not wait for that.
     pub given_back: u64,
+    /// To be given back, or kept, where no server answered. They count as used for as long as a charge counts.
+    pub lost: u64,
 }
 
 /// A key that is denied often. The counts are approximate: it was denied from `denied - overstated` to `denied` times.
@@ -159,12 +161,13 @@ impl DecisionCounts {
 
 impl LoanUnits {
     /// The units with their names.
-    pub(super) fn named(&self) -> [(&'static str, u64); 4] {
+    pub(super) fn named(&self) -> [(&'static str, u64); 5] {
         [
             ("asked", self.asked),
             ("granted", self.granted),
             ("spent", self.spent),
             ("given_back", self.given_back),
+            ("lost", self.lost),
         ]
     }
 }

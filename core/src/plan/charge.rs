@@ -1,6 +1,7 @@
 //! What one item of a call is about, and what it asks of which states.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use once_cell::race::OnceBox;
 
@@ -9,7 +10,7 @@ use crate::algorithm::{Blocking, Micros, Policy, Terms};
 use crate::catalog::{Catalog, KeyRecordPolicy, LimitNumber, ReadyLimit, ReadyRule};
 use crate::error::Result;
 use crate::keys::key;
-use crate::regions::OnceRegion;
+use crate::regions::{FirstTerms, OnceRegion};
 use crate::request::{Check, CheckOptions};
 use crate::reservation::TicketItem;
 use crate::rules::{MAX_MICROS, Scope};
@@ -146,6 +147,7 @@ impl<'a> Target<'a> {
             is_part: false,
             first_policy: OnceBox::new(),
             region: OnceRegion::default(),
+            awaits: None,
         })
     }
 }
@@ -172,6 +174,8 @@ pub(crate) struct Charge<'a> {
     pub(crate) is_part: bool,
     /// Which region is in charge of it.
     pub(crate) region: OnceRegion,
+    /// The terms of that region, where they are yet to be heard.
+    pub(crate) awaits: Option<Arc<FirstTerms>>,
     /// The policy of the first call, where this one repeats it and the rule was changed in between.
     pub(super) first_policy: OnceBox<Policy>,
 }
@@ -261,10 +265,15 @@ impl Charge<'_> {
             && self.rule.key_records.as_ref().is_some_and(|key_records| key_records.overrides)
     }
 
+    /// The burst where another limit takes the place of the rule's; `None`: as much as that limit.
+    pub(crate) fn burst(&self) -> Option<u64> {
+        self.rule.amounts(self.limit, (self.policy.as_ref(), self.amount))?.burst
+    }
+
     /// The policy where this limit, if it is not 0, is stored for the key.
     #[inline]
     pub(crate) fn policy_at(&self, stored: u64) -> Cow<'_, Policy> {
-        match self.rule.policy_at(stored).filter(|_| self.takes_stored()) {
+        match self.rule.policy_at(stored, || self.burst()).filter(|_| self.takes_stored()) {
             Some(policy) => Cow::Owned(policy),
             None => Cow::Borrowed(self.first_policy.get().unwrap_or(self.policy.as_ref())),
         }

@@ -26,7 +26,8 @@ impl LoadedStates<'_> {
         for (index, charge) in self.plan.charges.iter().enumerate() {
             let stored =
                 charge.recorded_key.and_then(|recorded_key| self.key_records[recorded_key].limit(self.now));
-            self.stored[index] = stored.and_then(|stored| charge.rule.policy_at(stored));
+            self.stored[index] =
+                stored.and_then(|stored| charge.rule.policy_at(stored, || charge.rule.burst()));
             if self.is_new[index] {
                 self.states[index] = self.policy(index).fresh(self.now);
             }

@@ -37,7 +37,7 @@ impl<'a> Plan<'a> {
         let mut plan = self.by(|charge| Some(charge.policy.as_ref().clone()));
         for (charge, stated) in plan.charges.iter_mut().zip(self.charges.iter()) {
             if is_cut_off(stated) {
-                charge.policy = Cow::Owned(charge.rule.part(charge.limit, charge.amount, part));
+                charge.policy = Cow::Owned(charge.part(part));
                 (charge.is_part, charge.holder, charge.recorded_key) = (true, None, None);
             }
         }
@@ -61,6 +61,7 @@ impl<'a> Charge<'a> {
             is_part: self.is_part,
             first_policy: OnceBox::new(),
             region: OnceRegion::default(),
+            awaits: None,
         }
     }
 
@@ -69,6 +70,11 @@ impl<'a> Charge<'a> {
         if share >= 1.0 {
             return Some(self.policy.as_ref().clone());
         }
-        self.rule.share(self.limit, self.amount, share)
+        self.rule.share(self.limit, (self.policy.as_ref(), self.amount), share)
+    }
+
+    /// The policy of the part of a region.
+    fn part(&self, part: f64) -> Policy {
+        self.rule.part(self.limit, (self.policy.as_ref(), self.amount), part)
     }
 }

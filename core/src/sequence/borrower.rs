@@ -207,6 +207,12 @@ impl Borrower {
         ScriptCall::new(protocol::several(kernels, Op::Refund), smallvec![self.far.clone()], args)
     }
 
+    /// Counts units that were given back, once the server says so: what it does not answer is lost.
+    pub(crate) fn given_back(self, units: f64) -> Box<dyn FnOnce(Result<Value>) + Send> {
+        let what = |reply: &Result<Value>| if reply.is_ok() { LoanUse::GivenBack } else { LoanUse::Lost };
+        Box::new(move |reply| self.note(what(&reply), units))
+    }
+
     pub(super) fn spent(&self, reply: Value) -> Result<Spent> {
         let numbers = doubles(&reply).ok_or_else(no_numbers)?;
         let [verdict, now, figures @ ..] = numbers.as_slice() else {

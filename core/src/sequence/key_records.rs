@@ -11,7 +11,7 @@ use super::settings::CallSettings;
 use crate::algorithm::{Micros, Numbers, Policy};
 use crate::error::Result;
 use crate::plan::{Charge, KeyRecordChange, Op, Outcome, Plan, RecordedKey, SmallList};
-use crate::rules::{Algorithm, MAX_MICROS};
+use crate::rules::MAX_MICROS;
 use crate::script::{Script, ScriptCall};
 
 /// In place of the time until a limit expires: it does not.
@@ -50,11 +50,7 @@ pub(super) fn call(
 /// the burst (0: as much as the limit).
 fn refill(charge: &Charge<'_>) -> [f64; 2] {
     let window = charge.rule.rule.limits.first().map_or(0, |limit| limit.window_us);
-    let burst = match charge.rule.rule.algorithm {
-        Algorithm::Gcra { burst, .. } => burst.unwrap_or(0),
-        _ => 0,
-    };
-    [window as f64, burst as f64]
+    [window as f64, charge.burst().unwrap_or(0) as f64]
 }
 
 /// The time of the reply to that call, and the outcome.

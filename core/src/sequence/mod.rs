@@ -357,7 +357,7 @@ impl ScriptSequence for DecisionSequence<'_> {
 }
 
 /// An error, with the rules and keys of the charges it was about.
-fn located(error: Error, plan: &Plan<'_>, charges: &[usize], wire: &CallSettings) -> Error {
+pub(crate) fn located(error: Error, plan: &Plan<'_>, charges: &[usize], wire: &CallSettings) -> Error {
     let charges = || charges.iter().map(|&index| &plan.charges[index]);
     let rules = charges().map(|charge| charge.rule.rule.id.as_ref());
     error.about(rules, charges().map(|charge| charge.name(&wire.prefix)))

@@ -22,10 +22,11 @@ pub(super) enum Counted {
     Granted,
     Spent,
     GivenBack,
+    Lost,
 }
 
 /// So many things are counted of a rule.
-pub(super) const COUNTED: usize = Counted::GivenBack as usize + 1;
+pub(super) const COUNTED: usize = Counted::Lost as usize + 1;
 
 impl Counted {
     fn of_result(result: &str) -> Option<Self> {
@@ -54,6 +55,7 @@ impl Counted {
             "granted" => Self::Granted,
             "spent" => Self::Spent,
             "given_back" => Self::GivenBack,
+            "lost" => Self::Lost,
             _ => return None,
         })
     }

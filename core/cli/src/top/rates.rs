@@ -32,8 +32,8 @@ impl RuleRates {
 
     /// Whether a region that lends decides here.
     pub(super) fn has_loans(&self) -> bool {
-        use Counted::{Asked, ByAllotment, ByShare, GivenBack, Granted, Spent};
-        [Asked, Granted, Spent, GivenBack, ByAllotment, ByShare].iter().any(|it| self.of(*it) > 0.0)
+        use Counted::{Asked, ByAllotment, ByShare, GivenBack, Granted, Lost, Spent};
+        [Asked, Granted, Spent, GivenBack, Lost, ByAllotment, ByShare].iter().any(|it| self.of(*it) > 0.0)
     }
 }
 

@@ -6,7 +6,7 @@ use Cell::{DeniedShare, Rate, Waiting};
 
 use super::counts::Counted::{
     self, Admitted, Asked, Blocked, ByAllotment, ByFallback, ByShare, Cost, Denied, Error, GivenBack,
-    Granted, ShadowDenied, Spent,
+    Granted, Lost, ShadowDenied, Spent,
 };
 use super::figures::{count, percent, rate, time};
 use super::process::Process;
@@ -159,11 +159,12 @@ const DECISIONS: [(&str, Cell); 9] = [
     ("errors/s", Rate(Error)),
 ];
 /// Where other regions lend.
-const LOANS: [(&str, Cell); 6] = [
+const LOANS: [(&str, Cell); 7] = [
     ("asked", Rate(Asked)),
     ("granted", Rate(Granted)),
     ("spent", Rate(Spent)),
     ("given back", Rate(GivenBack)),
+    ("lost", Rate(Lost)),
     ("by allotment/s", Rate(ByAllotment)),
     ("by share/s", Rate(ByShare)),
 ];

@@ -168,7 +168,7 @@ fn processes_are_summed_and_compared() {
 #[test]
 fn loans_of_regions_show() {
     let page = |number: usize| {
-        let counts = [("asked", 80), ("granted", 40), ("spent", 20), ("given_back", 4)];
+        let counts = [("asked", 80), ("granted", 40), ("spent", 20), ("given_back", 4), ("lost", 8)];
         let line = |(what, units): (&str, usize)| {
             format!("sluicegate_loan_units_total{{rule=\"r\",what=\"{what}\"}} {}\n", number * units)
         };
@@ -190,7 +190,7 @@ fn loans_of_regions_show() {
         .map(|cell| cell.parse().unwrap())
         .collect();
     let parts: Vec<f64> = cells.iter().map(|cell| (cell / cells[0] * 80.0).round()).collect();
-    assert_eq!(parts, [80.0, 40.0, 20.0, 4.0, 20.0, 2.0], "{out}");
+    assert_eq!(parts, [80.0, 40.0, 20.0, 4.0, 8.0, 20.0, 2.0], "{out}");
 }
 
 #[test]

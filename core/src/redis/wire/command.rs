@@ -45,9 +45,14 @@ impl CallDeadline {
         self.timeout >= response_timeout && self.by + SHORTEST_TIMEOUT >= now + response_timeout
     }
 
-    /// The error of a call whose time is up.
+    /// The error of a call whose time is up, if it is.
     pub(crate) fn over(&self) -> Option<Error> {
-        (self.by <= Instant::now() + SHORTEST_TIMEOUT).then(|| errors::out_of_time(self.timeout))
+        (self.by <= Instant::now() + SHORTEST_TIMEOUT).then(|| self.error())
+    }
+
+    /// The error of a call whose time is up.
+    pub(crate) fn error(&self) -> Error {
+        errors::out_of_time(self.timeout)
     }
 }
 
