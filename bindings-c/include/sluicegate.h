@@ -925,7 +925,7 @@ void sluicegate_matches_free(sluicegate_matches *matches);
 /// Computes the headers of the answer to a request, with one call of `header` for each; `style` is "ietf"
 /// (RateLimit-Policy and RateLimit, as draft-ietf-httpapi-ratelimit-headers-10 has them, with all the
 /// rules that were applied), "x-ratelimit" (X-RateLimit-Limit, -Remaining and -Reset of the rule that
-/// decided, -Reset as a Unix time in seconds) or "x-ratelimit-seconds" (the same, -Reset in seconds from now); "ietf-draft-6", "ietf-draft-7" and "ietf-draft-8" are for clients of earlier drafts. A denial adds Retry-After, unless the cost never fits.
+/// decided, -Reset as a Unix time in seconds) or "x-ratelimit-seconds" (the same, -Reset in seconds from now); "ietf-draft-6", "ietf-draft-7" and "ietf-draft-8" are for clients of earlier drafts; with "none" there are none. A denial adds Retry-After, unless the cost never fits.
 ///
 /// `parts` are those that came with the decision; NULL and 0 if there are none. Rules in shadow are not
 /// mentioned, and without a rule that applied there are no headers.

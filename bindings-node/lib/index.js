@@ -264,9 +264,9 @@
  * The headers that tell a client about limits: `RateLimit-Policy` and `RateLimit`, as
  * draft-ietf-httpapi-ratelimit-headers-10 has them, or `X-RateLimit-Limit`, `-Remaining` and `-Reset`: with
  * `x-ratelimit` a Unix time in seconds, by this machine's clock, with `x-ratelimit-seconds` the seconds from now. The styles
- * `ietf-draft-6`, `ietf-draft-7` and `ietf-draft-8` are for clients of earlier drafts.
+ * `ietf-draft-6`, `ietf-draft-7` and `ietf-draft-8` are for clients of earlier drafts; `none` is none but `Retry-After` of a denial.
  *
- * @typedef {'ietf' | 'ietf-draft-6' | 'ietf-draft-7' | 'ietf-draft-8' | 'x-ratelimit' | 'x-ratelimit-seconds'} HeaderStyle
+ * @typedef {'ietf' | 'ietf-draft-6' | 'ietf-draft-7' | 'ietf-draft-8' | 'x-ratelimit' | 'x-ratelimit-seconds' | 'none'} HeaderStyle
  */
 
 // Rules, from docs/rules.schema.json by docs/tools/rule_types.py.

@@ -194,6 +194,7 @@ test('headers of an answer', async () => {
   await of('bob');
   const denied = await of('bob');
   assert.equal(headers(denied)['Retry-After'], String(Math.ceil(denied.retryAfterMs / 1000)));
+  assert.deepEqual([headers(admitted, 'none'), Object.keys(headers(denied, 'none'))], [{}, ['Retry-After']]);
   // A decision is a plain object, and a copy is as good.
   assert.deepEqual(headers(structuredClone(denied)), headers(denied));
   assert.deepEqual(headers(await limiter.checkRequest({ method: 'GET', path: '/' })), {});

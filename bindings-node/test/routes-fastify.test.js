@@ -91,6 +91,14 @@ each(FASTIFY, 'a check that an application has replaced is the one that is calle
   assert.deepEqual([(await get('/')).status, (await get('/')).status, keys], [200, 429, ['127.0.0.1', '127.0.0.1']]);
 });
 
+each(FASTIFY, 'headers of the style none', async (fastify, t) => {
+  const app = fastify();
+  app.get('/', { preHandler: routeLimits(await connect(), { headers: 'none' })('1/minute') }, () => 'reached');
+  const get = await open(t, app);
+  const told = ({ headers }) => Object.keys(headers).filter((name) => /ratelimit|retry/.test(name));
+  assert.deepEqual([told(await get('/')), told(await get('/'))], [[], ['retry-after']]);
+});
+
 each(FASTIFY, 'onDenied returns a payload', async (fastify, t) => {
   const app = fastify();
   const limits = routeLimits(await connect(), { onDenied: (request, decision) => ({ wait: decision.retryAfterMs }) });

@@ -158,8 +158,8 @@ impl Decision {
     /// The headers of the answer to an HTTP request, as names and values: `"ietf"` (`RateLimit-Policy` and
     /// `RateLimit`, with all rules that were applied), `"x-ratelimit"` (`X-RateLimit-Limit`, `-Remaining`
     /// and `-Reset` of the one that decided, `-Reset` as a Unix time) or `"x-ratelimit-seconds"` (the same, `-Reset` in
-    /// seconds from now); `"ietf-draft-6"`, `"ietf-draft-7"` and `"ietf-draft-8"` are for clients of earlier drafts. A denial
-    /// adds `Retry-After`, unless the cost never fits.
+    /// seconds from now); `"ietf-draft-6"`, `"ietf-draft-7"` and `"ietf-draft-8"` are for clients of earlier drafts; with `"none"`
+    /// there are none. A denial adds `Retry-After`, unless the cost never fits.
     #[pyo3(signature = (style=Given(None)), text_signature = "($self, style='ietf')")]
     fn headers(&self, style: Given<'_>) -> PyResult<Vec<(&'static str, String)>> {
         let style = style.or(HeaderStyle::Ietf, "style", self::style)?;

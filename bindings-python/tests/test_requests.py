@@ -156,6 +156,7 @@ def test_headers_of_answers(url: str, open_limiter: OpenLimiter) -> None:
         ("Retry-After", "3600"),
     ]
     assert abs(int(dict(denied.headers("x-ratelimit"))["X-RateLimit-Reset"]) - 3600 - time.time()) < 30
+    assert (decision.headers("none"), denied.headers("none")) == ([], [("Retry-After", "3600")])
     never = limiter.check("orders", "alice", cost=3)
     assert never.retry_after == math.inf and "Retry-After" not in dict(never.headers())
     with pytest.raises(InvalidArgumentError, match="style: it has to be"):

@@ -94,7 +94,7 @@ class Parity(unittest.TestCase):
             with self.subTest(language=language):
                 self.assertLessEqual(options, SURFACES[language]["RateLimitLayer.new()"])
                 self.assertLessEqual({"admit", "deny"}, SURFACES[language]["OnError"])
-                self.assertLessEqual({"ietf", "x-ratelimit", "x-ratelimit-seconds"}, SURFACES[language]["HeaderStyle"])
+                self.assertLessEqual({"ietf", "x-ratelimit", "x-ratelimit-seconds", "none"}, SURFACES[language]["HeaderStyle"])
 
 
 class VectorsOfMistakes(unittest.TestCase):

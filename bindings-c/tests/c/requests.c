@@ -89,6 +89,7 @@ static void a_decision_has_headers(void) {
                            "Retry-After: 2\n");
     count = 0;
     EXPECT_HEADERS("ietf", "RateLimit-Policy: \"orders\";q=2;w=60\nRateLimit: \"orders\";r=0;t=2\nRetry-After: 2\n");
+    EXPECT_HEADERS("none", "Retry-After: 2\n");
     close_limiter();
 }
 

@@ -18,7 +18,8 @@ from sluicegate.fastapi import RouteLimits
 RATE = "1000000000/minute"
 REDIS = os.environ["REDIS_URL"]
 # Where ours counts, by its kind.
-URLS = {"route": REDIS, "bare check": "memory://", "route in memory": "memory://"}
+URLS = {"route": REDIS, "endpoint": REDIS, "endpoint without headers": REDIS}
+URLS |= dict.fromkeys(["bare check", "route in memory", "endpoint in memory"], "memory://")
 KIND = os.environ["KIND"]
 
 
@@ -53,6 +54,13 @@ elif KIND.startswith("route"):
 
     @app.get("/items/{item}", dependencies=[Depends(limits(RATE))])
     async def limited(item: str) -> dict[str, str]:
+        return {"item": item}
+elif KIND.startswith("endpoint"):
+    styles = {"headers": "none"} if "without headers" in KIND else {}
+
+    @app.get("/items/{item}")
+    @RouteLimits(lambda request: request.app.state.limiter, **styles).endpoint(RATE)
+    async def decorated(item: str) -> dict[str, str]:
         return {"item": item}
 elif KIND == "bare check":
 

@@ -26,8 +26,8 @@ def flask_limiter(url: str, **options: Any) -> Callable[[View], View]:
     return decorate
 
 
-def sluicegate_routes(url: str) -> Callable[[View], View]:
-    return RouteLimits(RateLimiter(url, rules=[]))(RATE)
+def sluicegate_routes(url: str, **options: Any) -> Callable[[View], View]:
+    return RouteLimits(RateLimiter(url, rules=[]), **options)(RATE)
 
 
 def bare_check(view: View) -> View:
@@ -49,6 +49,7 @@ LIMITS: dict[str, Callable[[], Callable[[View], View]]] = {
     "drop-in": lambda: flask_limiter(f"sluicegate+{REDIS}"),
     "drop-in with headers": lambda: flask_limiter(f"sluicegate+{REDIS}", headers_enabled=True),
     "route": lambda: sluicegate_routes(REDIS),
+    "route without headers": lambda: sluicegate_routes(REDIS, headers="none"),
     "bare check": lambda: bare_check,
     "route in memory": lambda: sluicegate_routes("memory://"),
 }

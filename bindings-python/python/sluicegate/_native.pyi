@@ -137,13 +137,13 @@ class Decision:
     def parts(self) -> tuple[Decision, ...]:
         """One decision per item of a `check_all`, in order; empty otherwise."""
 
-    def headers(self, style: Literal["ietf", "ietf-draft-6", "ietf-draft-7", "ietf-draft-8", "x-ratelimit", "x-ratelimit-seconds"] = "ietf") -> list[tuple[str, str]]:
+    def headers(self, style: Literal["ietf", "ietf-draft-6", "ietf-draft-7", "ietf-draft-8", "x-ratelimit", "x-ratelimit-seconds", "none"] = "ietf") -> list[tuple[str, str]]:
         """The headers of the answer to an HTTP request, as names and values.
 
         `"ietf"`: `RateLimit-Policy` and `RateLimit`, with all rules that were applied. `"x-ratelimit"`:
         `X-RateLimit-Limit`, `-Remaining` and `-Reset` of the one that decided, `-Reset` as a Unix time by this
-        machine's clock; `"x-ratelimit-seconds"`: the same, `-Reset` in seconds from now. A denial adds `Retry-After`,
-        unless the cost never fits.
+        machine's clock; `"x-ratelimit-seconds"`: the same, `-Reset` in seconds from now. `"none"`: none. A denial adds
+        `Retry-After`, unless the cost never fits.
         """
 
     def __bool__(self) -> bool: ...

@@ -40,6 +40,8 @@ pub enum HeaderStyle {
     XRateLimit,
     /// The same, where `X-RateLimit-Reset` is the seconds from now.
     XRateLimitSeconds,
+    /// None but `Retry-After` of a denial.
+    None,
 }
 
 /// Whether a text can be the name of a header.
@@ -49,16 +51,17 @@ pub fn is_header_name(name: &str) -> bool {
 }
 
 impl HeaderStyle {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Ietf,
         Self::IetfDraft6,
         Self::IetfDraft7,
         Self::IetfDraft8,
         Self::XRateLimit,
         Self::XRateLimitSeconds,
+        Self::None,
     ];
 
-    /// `"ietf"`, `"ietf-draft-6"`, `"ietf-draft-7"`, `"ietf-draft-8"`, `"x-ratelimit"` or `"x-ratelimit-seconds"`.
+    /// `"ietf"`, `"ietf-draft-6"`, `"ietf-draft-7"`, `"ietf-draft-8"`, `"x-ratelimit"`, `"x-ratelimit-seconds"` or `"none"`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ietf => "ietf",
@@ -67,6 +70,7 @@ impl HeaderStyle {
             Self::IetfDraft8 => "ietf-draft-8",
             Self::XRateLimit => "x-ratelimit",
             Self::XRateLimitSeconds => "x-ratelimit-seconds",
+            Self::None => "none",
         }
     }
 }
@@ -76,8 +80,8 @@ impl FromStr for HeaderStyle {
 
     fn from_str(name: &str) -> Result<Self, Error> {
         let known = Self::ALL.into_iter().find(|style| style.name() == name);
-        let wrong = "style: it has to be \"ietf\", \"ietf-draft-6\", \"ietf-draft-7\", \"ietf-draft-8\", \"x-ratelimit\" \
-                     or \"x-ratelimit-seconds\"";
+        let wrong = "style: it has to be \"ietf\", \"ietf-draft-6\", \"ietf-draft-7\", \"ietf-draft-8\", \"x-ratelimit\", \
+                     \"x-ratelimit-seconds\" or \"none\"";
         known.ok_or_else(|| Error::new(ErrorKind::InvalidArgument, wrong))
     }
 }
@@ -109,6 +113,7 @@ impl Decision {
             HeaderStyle::IetfDraft7 => self.draft_7(),
             HeaderStyle::XRateLimit => self.x_ratelimit(unix_seconds(SystemTime::now(), self.reset_after)),
             HeaderStyle::XRateLimitSeconds => self.x_ratelimit(seconds(self.reset_after)),
+            HeaderStyle::None => Vec::new(),
         };
         if !self.allowed && self.retry_after != Duration::MAX {
             headers.push(("Retry-After", seconds(self.retry_after).to_string()));
@@ -279,6 +284,8 @@ mod tests {
         assert_eq!(shown(&denied, HeaderStyle::Ietf), ietf);
         let x = "X-RateLimit-Limit: 50\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 31\nRetry-After: 31";
         assert_eq!(shown(&denied, HeaderStyle::XRateLimitSeconds), x);
+        assert_eq!(shown(&denied, HeaderStyle::None), "Retry-After: 31");
+        assert_eq!(of("burst", 3, HeaderStyle::None), "");
     }
 
     #[test]
@@ -367,8 +374,8 @@ mod tests {
             (error.kind(), error.message()),
             (
                 ErrorKind::InvalidArgument,
-                "style: it has to be \"ietf\", \"ietf-draft-6\", \"ietf-draft-7\", \"ietf-draft-8\", \"x-ratelimit\" or \
-                 \"x-ratelimit-seconds\""
+                "style: it has to be \"ietf\", \"ietf-draft-6\", \"ietf-draft-7\", \"ietf-draft-8\", \"x-ratelimit\", \
+                 \"x-ratelimit-seconds\" or \"none\""
             )
         );
     }
