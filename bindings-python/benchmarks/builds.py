@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
-from datetime import date
 from importlib import import_module
 from math import sqrt
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter
 from typing import Any
+
+from program import conditions, head, row, servers
 
 CALLS = 20
 # Of each block, not counted: what the other build left in the caches of the processor.
@@ -107,7 +105,8 @@ def compare(name: str, before: Block, after: Block, pairs: int) -> None:
     # Of the ranks of a median: a binomial distribution, near enough a normal one.
     off = round(1.96 * sqrt(pairs) / 2)
     surely = f"{ratios[pairs // 2 - off]:.3f}..{ratios[pairs // 2 + off]:.3f}"
-    print(f"| {name} | {median(old):.2f} | {median(new):.2f} | {median(ratios):.3f} | {surely} | {low:.2f}..{high:.2f} |", flush=True)
+    figures = (f"{median(old):.2f}", f"{median(new):.2f}", f"{median(ratios):.3f}", surely, f"{low:.2f}..{high:.2f}")
+    row(name, *figures)
 
 
 def main() -> None:
@@ -117,14 +116,11 @@ def main() -> None:
     parser.add_argument("after", type=Path)
     options = parser.parse_args()
     builds = [imported(folder) for folder in (options.before, options.after)]
-    print(f"{date.today()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the run,", end=" ")
-    print(f"{options.pairs} pairs of blocks of {CALLS} calls, one in flight, and a tenth as many of tasks\n")
-    print("| a check, microseconds | before | after | ratio | 95 % of the median | middle half |\n|---|---|---|---|---|---|")
-    servers = [os.environ["SLUICEGATE_TEST_SERVERS"], "start", "redis"]
-    with subprocess.Popen(servers, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
+    conditions(f"{options.pairs} pairs of blocks of {CALLS} calls, one in flight, and a tenth as many of tasks")
+    head("a check, microseconds", "before", "after", "ratio", "95 % of the median", "middle half")
+    with servers("redis") as started:
         loop = asyncio.new_event_loop()
-        for place in (json.loads(process.stdout.readline())["redis"], "memory://"):
+        for place in (started["redis"], "memory://"):
             kind = place.partition(":")[0]
             compare(f"blocking, {kind}", *(blocking(build, place) for build in builds), options.pairs)
             compare(f"asyncio, {kind}", *(on_a_loop(build, place, loop) for build in builds), options.pairs)

@@ -7,25 +7,22 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import os
-import subprocess
-from datetime import date
 from statistics import median
 
 import contenders
 from measure import IN_FLIGHT, Results, async_rounds, in_strides, in_tasks, in_threads, one_by_one, rounds
+from program import head, options_of, row, servers
+
 
 def table(title: str, results: Results, reference: str, columns: dict[str, str], ratio: str) -> None:
     """Prints one row per contender; the ratio is to the reference, of the figure named."""
     print(f"\n**{title}**\n")
-    print("|", " | ".join(["", *columns, f"{columns_name(columns, ratio)}, ratio to {reference}"]), "|")
-    print("|" + "---|" * (len(columns) + 2))
+    head("", *columns, f"{columns_name(columns, ratio)}, ratio to {reference}")
     for name, slices in results.items():
         figures = [f"{median(getattr(one, figure) for one in slices):,.1f}" for figure in columns.values()]
         pairs = zip(slices, results[reference], strict=True)
         relative = median(getattr(one, ratio) / getattr(other, ratio) for one, other in pairs)
-        print("|", " | ".join([name, *figures, f"{relative:.2f}"]), "|")
+        row(name, *figures, f"{relative:.2f}")
 
 
 def columns_name(columns: dict[str, str], figure: str) -> str:
@@ -65,20 +62,11 @@ def compare_in_memory(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7, help="slices per contender")
-    parser.add_argument("--seconds", type=float, default=0.5, help="length of a slice")
-    options = parser.parse_args()
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    print(f"{date.today()}, {os.cpu_count()} cores, load {load:.1f} before the run,", end=" ")
-    print(f"{options.rounds} rounds of {options.seconds} s")
-    program = [os.environ["SLUICEGATE_TEST_SERVERS"], "start", "redis"]
-    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout
-        url = json.loads(server.stdout.readline())["redis"]
+    options = options_of(__doc__, rounds=7, seconds=0.5)
+    with servers("redis") as started:
         compare_in_memory(options)
-        compare_blocking(url, options)
-        asyncio.run(compare_asyncio(url, options))
+        compare_blocking(started["redis"], options)
+        asyncio.run(compare_asyncio(started["redis"], options))
 
 
 if __name__ == "__main__":

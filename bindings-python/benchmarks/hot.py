@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import os
-import subprocess
 from dataclasses import dataclass
-from datetime import date
 from itertools import cycle
 from statistics import median
 from typing import Any
 
 import redis
 from measure import IN_FLIGHT, async_rounds, in_awaited_strides, in_strides, in_tasks, rounds
+from program import head, options_of, row, servers, verdict
 from slices import Slice
 from sluicegate import AsyncRateLimiter, RateLimiter
 
@@ -56,19 +53,6 @@ class Server:
         cpu, commands = self._client.info("cpu"), self._client.info("commandstats")
         scripts = sum(of["calls"] for name, of in commands.items() if name.startswith("cmdstat_eval"))
         return cpu["used_cpu_user"] + cpu["used_cpu_sys"], scripts
-
-
-def row(*cells: str) -> None:
-    print("|", " | ".join(cells), "|")
-
-
-def head(*columns: str) -> None:
-    row(*columns)
-    print("|" + "---|" * len(columns))
-
-
-def verdict(met: bool, target: float) -> str:
-    return f"{target:,} {'met' if met else 'NOT MET'}"
 
 
 async def together(url: str, options: argparse.Namespace) -> None:
@@ -127,19 +111,11 @@ def leased(url: str, options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7, help="slices per load")
-    parser.add_argument("--seconds", type=float, default=0.5, help="length of a slice")
-    options = parser.parse_args()
-    print(f"{date.today()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the run,", end=" ")
-    print(f"{options.rounds} rounds of {options.seconds} s\n")
-    program = [os.environ["SLUICEGATE_TEST_SERVERS"], "start", "redis"]
-    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout
-        url = json.loads(server.stdout.readline())["redis"]
-        asyncio.run(together(url, options))
+    options = options_of(__doc__, rounds=7, seconds=0.5)
+    with servers("redis") as started:
+        asyncio.run(together(started["redis"], options))
         print()
-        leased(url, options)
+        leased(started["redis"], options)
 
 
 if __name__ == "__main__":

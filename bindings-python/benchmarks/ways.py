@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import signal
-import subprocess
 import time
-from datetime import date
 from itertools import cycle
 from pathlib import Path
 from statistics import median, quantiles
@@ -20,6 +17,7 @@ from typing import Any
 
 import bare
 from measure import IN_FLIGHT, Results, async_rounds, in_tasks, in_threads, one_by_one, rounds
+from program import head, options_of, row, servers, verdict
 from slices import Slice
 from sluicegate import AsyncRateLimiter, RateLimiter, SluicegateError
 
@@ -36,19 +34,6 @@ ERROR_US, BEYOND = 1000, 0.02
 
 def keys(number: int) -> Any:
     return cycle([f"user:{one}" for one in range(number)]).__next__
-
-
-def row(*cells: str) -> None:
-    print("|", " | ".join(cells), "|")
-
-
-def verdict(met: bool, target: float) -> str:
-    return f"{target} {'met' if met else 'NOT MET'}"
-
-
-def head(*columns: str) -> None:
-    row(*columns)
-    print("|" + "---|" * len(columns))
 
 
 def report(driver: str, number: int, alone: Results, together: Results) -> None:
@@ -77,21 +62,21 @@ def processor_time_of(pids: list[int]) -> float:
 class Shares:
     """Who takes the processors while 64 checks of 10,000 keys are in flight."""
 
-    def __init__(self, servers: dict[str, list[int]]) -> None:
-        self._servers = servers
+    def __init__(self, pids: dict[str, list[int]]) -> None:
+        self._pids = pids
         self._rows: list[tuple[str, ...]] = []
 
     def begin(self, way: str) -> float:
-        return processor_time_of(self._servers[way])
+        return processor_time_of(self._pids[way])
 
     def end(self, driver: str, way: str, before: float, client: Slice) -> None:
-        servers = processor_time_of(self._servers[way]) - before
+        taken = processor_time_of(self._pids[way]) - before
         self._rows.append((
             f"{driver}, {way}",
             f"{client.cost:.1f}",
-            f"{servers / client.calls * 1e6:.1f}",
+            f"{taken / client.calls * 1e6:.1f}",
             f"{client.processor_time / client.seconds:.2f}",
-            f"{servers / client.seconds:.2f}",
+            f"{taken / client.seconds:.2f}",
         ))
 
     def report(self) -> None:
@@ -213,32 +198,21 @@ def silent(url: str, pid: int, calls: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="slices per way")
-    parser.add_argument("--seconds", type=float, default=0.3, help="length of a slice")
-    options = parser.parse_args()
-    print(f"{date.today()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the run,", end=" ")
-    print(f"{options.rounds} rounds of {options.seconds} s\n")
-    program = os.environ["SLUICEGATE_TEST_SERVERS"]
-
-    def start(*kinds: str) -> Any:
-        return subprocess.Popen([program, "start", *kinds], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    with start("redis", "tls") as one, start("cluster") as several:
-        servers, cluster = (json.loads(process.stdout.readline()) for process in (one, several))
+    options = options_of(__doc__, rounds=5, seconds=0.3)
+    with servers("redis", "tls") as one, servers("cluster") as cluster:
         # Replicas would take their share of the machine.
         for replica in cluster["pids"][PRIMARIES:]:
             os.kill(replica, signal.SIGKILL)
-        files = {name: servers[name] for name in ("tls_ca", "tls_cert", "tls_key")}
+        files = {name: one[name] for name in ("tls_ca", "tls_cert", "tls_key")}
         ways = {
-            "plain": {"url": servers["redis"]},
-            "TLS": {"url": servers["tls"], **files},
+            "plain": {"url": one["redis"]},
+            "TLS": {"url": one["tls"], **files},
             "Cluster": {"url": cluster["cluster"]},
         }
         head("", "plain: p50, us", "p50, us", "ratio", "at most", "plain: 64, checks/s", "checks/s", "ratio", "at least")
         shares = Shares({
-            "plain": servers["pids"],
-            "TLS": servers["pids"],
+            "plain": one["pids"],
+            "TLS": one["pids"],
             "Cluster": cluster["pids"][:PRIMARIES],
         })
         blocking(ways, shares, options)
@@ -248,7 +222,7 @@ def main() -> None:
         print()
         floor(ways, options)
         print()
-        silent(servers["redis"], servers["pids"][0], 3000)
+        silent(one["redis"], one["pids"][0], 3000)
 
 
 if __name__ == "__main__":
