@@ -18,6 +18,7 @@
 mod connecting;
 mod drivers;
 mod errors;
+mod refusals;
 mod settings;
 #[cfg(test)]
 mod simulation;

@@ -10,6 +10,7 @@ use super::{About, Awaited, Bundle, PendingCommand, Session, SessionStage, note_
 use crate::callers::divide;
 use crate::net::address::Address;
 use crate::redis::errors::{self, CallError, ConnectionError};
+use crate::redis::refusals;
 use crate::redis::settings::login::HandshakeStep;
 use crate::redis::wire::command::{CommandOutcome, Redirect, RedisCommand, Unexecuted};
 use crate::redis::wire::role::is_replica;
@@ -54,7 +55,7 @@ impl Session {
         match awaited.about {
             About::HandshakeStep(step) => match value.extract_error() {
                 // A script will tell what that means.
-                Err(err) if step == HandshakeStep::Replicas && errors::is_of_replica(&err) => {}
+                Err(err) if step == HandshakeStep::Replicas && refusals::is_of_replica(&err) => {}
                 Err(err) if step == HandshakeStep::Tracking => self.refuse_tracking(&err, now),
                 Err(err) => self.end(ConnectionError::Refused(step, err)),
                 Ok(_) if step == HandshakeStep::Ping => self.stage = SessionStage::Ready,
