@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 import unittest
 from pathlib import Path
-from runpy import run_path
 from tempfile import TemporaryDirectory
 
 import rust
@@ -15,6 +15,10 @@ import scripts
 from circles import Imports, faults
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.append(str(REPOSITORY / "tests/mistakes"))
+
+from mistakes import MISTAKES  # noqa: E402
+from workspace import copy_to  # noqa: E402
 
 SOURCE = Path("core/src")
 
@@ -62,25 +66,22 @@ class Map(unittest.TestCase):
 class Mistakes(unittest.TestCase):
     """Those that `tests/mistakes/run` makes in the driver."""
 
-    def setUp(self) -> None:
-        self.listed = run_path(str(REPOSITORY / "tests/mistakes/mistakes.py"))["MISTAKES"]
-        self.assertGreater(len(self.listed), 20)
-
     def test_they_fit(self) -> None:
-        for mistake in self.listed:
+        self.assertGreater(len(MISTAKES), 20)
+        for mistake in MISTAKES:
             source = (REPOSITORY / SOURCE / mistake.file).read_text(encoding="utf-8")
             self.assertEqual(source.count(mistake.right), 1, mistake.name)
 
     def test_they_compile(self) -> None:
         sources: dict[Path, str] = {}
-        for mistake in self.listed:
+        for mistake in MISTAKES:
             path = SOURCE / mistake.file
             source = sources.get(path) or (REPOSITORY / path).read_text(encoding="utf-8")
             self.assertEqual(source.count(mistake.right), 1, f"{mistake.name}: overlaps another mistake")
             sources[path] = source.replace(mistake.right, mistake.wrong)
         target = Path(os.environ.get("CARGO_TARGET_DIR") or REPOSITORY / "target").absolute()
         copy = target / "all-mistakes"
-        run_path(str(REPOSITORY / "tests/mistakes/workspace.py"))["copy_to"](copy, sources)
+        copy_to(copy, sources)
         environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
         # In units of its own: cargo would take those of the copy for those of the repository.
         own = [f"--config=profile.test.package.{name}.debug=0" for name in ("sluicegate", "sluicegate-lua")]
