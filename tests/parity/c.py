@@ -54,7 +54,7 @@ def surface(sources: Sources) -> Surface:
     return found
 
 
-def add(found: Surface, header: Header, name: str, given: list[str]) -> None:
+def add(found: Surface, header: Header, name: str, given: tuple[str, ...]) -> None:
     kind = header.belongs_to(given)
     if kind is None:
         found["package"].add(name)
@@ -99,14 +99,14 @@ class Header:
         is_growing = struct and self.structs.get(struct[1], "").lstrip().startswith("size_t size;")
         return self.shape(struct[1]) if is_growing else {}
 
-    def belongs_to(self, given: list[str]) -> str | None:
+    def belongs_to(self, given: tuple[str, ...]) -> str | None:
         """What a function is asked of, or what it makes."""
         asked = re.match(r"(?:const )?sluicegate_(\w+) \*\w", given[0])
         made = re.search(r"sluicegate_(\w+) \*\*", ",".join(given))
         found = asked or made
         return found[1] if found else None
 
-    def parameters(self, given: list[str], kind: str) -> Parameters:
+    def parameters(self, given: tuple[str, ...], kind: str) -> Parameters:
         parameters: Parameters = {}
         for declared in given:
             name = re.search(r"\w+$", declared)[0]

@@ -6,7 +6,7 @@ import json
 import posixpath
 import re
 
-from brackets import inside, split
+from brackets import before, inside, split
 from sources import Sources
 from surface import Parameters, Surface, word
 
@@ -94,7 +94,7 @@ class Types:
 
     def declare(self, text: str) -> None:
         for found in re.finditer(r"^export type (\w+)(?:<\w+>)? = ", text, re.MULTILINE):
-            meant = split(text[found.end() :], ";")[0]
+            meant = before(text, found.end(), ";")
             if not meant.startswith("import("):
                 self.aliases[found[1]] = meant
         for found in re.finditer(r"^export class (\w+) [^{]*\{", text, re.MULTILINE):
@@ -119,7 +119,7 @@ class Types:
         alias = self.aliases.get(generic[1] if generic else text)
         return self.shape(alias) if alias else {}
 
-    def changed(self, how: str, arguments: list[str]) -> Parameters:
+    def changed(self, how: str, arguments: tuple[str, ...]) -> Parameters:
         shape = self.shape(arguments[0])
         if how == "Partial":
             return dict.fromkeys(shape, False)

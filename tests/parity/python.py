@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 
 from sources import Sources
 from surface import Parameters, Surface, word
@@ -22,9 +23,11 @@ PARAMETERS = {"seconds": "by"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
+parsed = cache(ast.parse)
+
 
 def surface(sources: Sources) -> Surface:
-    modules = {path.split("/")[-1]: ast.parse(sources.read(path)) for path in files(sources)}
+    modules = {path.split("/")[-1]: parsed(sources.read(path)) for path in files(sources)}
     defined = [node for module in modules.values() for node in module.body if isinstance(node, ast.ClassDef)]
     exported = {name for path, module in modules.items() if is_public(path) for name in exports(module)}
     found = Surface()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from brackets import inside, split
 from sources import Sources
@@ -72,14 +73,8 @@ class Crate:
         self.files = {path: IN_COMMON.sub(lambda _: common, text) for path, text in self.files.items()}
         self.found: dict[tuple[str, str], list[str]] = {}
         for text in self.files.values():
-            # A type that is not public may have the name of one that is.
-            private = set(re.findall(r"^(?:pub\(\w+\) )?(?:struct|enum) (\w+)", text, re.MULTILINE))
-            for block in BLOCK.finditer(text):
-                if block["name"] not in private:
-                    self.found.setdefault((block["kind"], block["name"]), []).append(inside(text, block.end() - 1))
-            for block in BOTH.finditer(text):
-                for limiter in LIMITERS:
-                    self.found.setdefault(("impl", limiter), []).append(inside(text, block.end() - 1))
+            for kind, name, body in blocks_of(text):
+                self.found.setdefault((kind, name), []).append(body)
 
     def exported(self, module: str) -> set[str]:
         """What a module exports, and the public modules in it."""
@@ -115,12 +110,8 @@ class Crate:
         shape = self.shape(struct[1]) if struct else {}
         return shape or {word(name): required}
 
-    def functions(self, name: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-        blocks = self.blocks("impl", name)
-        for found in re.finditer(rf"^    pub {ITEM}(\w+)(?:<.*?>)?\(", blocks, re.MULTILINE):
-            given = split(inside(blocks, found.end() - 1), ",")
-            pairs = (re.fullmatch(r"(?:mut )?(\w+): (.*)", one, re.DOTALL) for one in given)
-            yield found[1], [(pair[1], pair[2]) for pair in pairs if pair]
+    def functions(self, name: str) -> list[tuple[str, list[tuple[str, str]]]]:
+        return functions_of(self.blocks("impl", name))
 
     def methods(self, name: str) -> Iterator[tuple[str, Parameters]]:
         for method, given in self.functions(name):
@@ -149,5 +140,27 @@ class Crate:
         return set(re.findall(r"^    pub const ([A-Z]\w*)", self.blocks("impl", name), re.MULTILINE))
 
 
+@cache
+def blocks_of(text: str) -> list[tuple[str, str, str]]:
+    """The kind and the name of each block of a file, and what stands between its braces."""
+    # A type that is not public may have the name of one that is.
+    private = set(re.findall(r"^(?:pub\(\w+\) )?(?:struct|enum) (\w+)", text, re.MULTILINE))
+    public = (block for block in BLOCK.finditer(text) if block["name"] not in private)
+    found = [(block["kind"], block["name"], inside(text, block.end() - 1)) for block in public]
+    both = (inside(text, block.end() - 1) for block in BOTH.finditer(text))
+    return found + [("impl", limiter, body) for body in both for limiter in LIMITERS]
+
+
+@cache
+def functions_of(blocks: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The public functions, each with its parameters and their types."""
+    functions = []
+    for found in re.finditer(rf"^    pub {ITEM}(\w+)(?:<.*?>)?\(", blocks, re.MULTILINE):
+        pairs = (re.fullmatch(r"(?:mut )?(\w+): (.*)", one, re.DOTALL) for one in split(inside(blocks, found.end() - 1), ","))
+        functions.append((found[1], [(pair[1], pair[2]) for pair in pairs if pair]))
+    return functions
+
+
+@cache
 def visible(text: str) -> str:
     return HIDDEN.sub("", re.sub(r"^ *//.*\n", "", text, flags=re.MULTILINE))
