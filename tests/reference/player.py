@@ -4,8 +4,8 @@ from fractions import Fraction
 
 from limiter import Decision, Item, Limiter, LimiterError, Reservation
 from limiter.decay import State as DecayState
-from limiter.latitude import CHOICES, EXACT
-from limiter.rules import Rule, exact, is_power_of_two
+from limiter.latitude import EXACT, OF_ALL, OF_DECAY, OF_GCRA, OF_RESERVATIONS, Latitude
+from limiter.rules import GCRA_FAMILY, Rule, exact, is_power_of_two
 from scenarios.script import Scenario
 
 ITEM_FIELDS = ("rule", "key", "cost", "resource", "limit")
@@ -102,11 +102,23 @@ def end(session: Session, call: dict) -> dict:
     return answer_as_json(method(call["at_us"], session.reservations[call["reservation"]], **used))
 
 
+def choices(rules: list[dict]) -> tuple[Latitude, ...]:
+    """What an implementation may choose that can show in a history of these rules."""
+    algorithms = {rule.get("algorithm", "gcra") for rule in rules}
+    holds = "concurrency" in algorithms or any(rule.get("reservations") for rule in rules)
+    return (
+        *OF_ALL,
+        *(OF_RESERVATIONS if holds else ()),
+        *(OF_GCRA if algorithms & GCRA_FAMILY else ()),
+        *(OF_DECAY if "decay" in algorithms else ()),
+    )
+
+
 class FairPlay:
     """One limiter for every choice an implementation has; all must give the same answers."""
 
     def __init__(self, rules: list[dict]):
-        self.sessions = [Session(Limiter(rules, latitude)) for latitude in CHOICES]
+        self.sessions = [Session(Limiter(rules, latitude)) for latitude in choices(rules)]
 
     def play(self, call: dict) -> dict:
         """The answer all agree on. After a disagreement nothing has happened."""
