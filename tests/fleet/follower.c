@@ -13,10 +13,13 @@ static void must(sluicegate_status status, const sluicegate_error *error) {
     exit(1);
 }
 
+/* Between two rounds of calls. */
+enum { PAUSE_MS = 2 };
+
 /* Nothing is ever written to it, so there is something to read when it has ended. */
-static int input_ended(void) {
+static int input_ended_in(int ms) {
     struct pollfd input = {.fd = 0, .events = POLLIN};
-    return poll(&input, 1, 0) > 0;
+    return poll(&input, 1, ms) > 0;
 }
 
 int main(int argc, char **argv) {
@@ -33,7 +36,7 @@ int main(int argc, char **argv) {
     /* Longer than anything takes here. */
     options.connect_timeout_us = options.response_timeout_us = 30000000;
     must(sluicegate_limiter_new(argv[1], argv[2], &options, &limiter, &error), &error);
-    while (!input_ended()) {
+    while (!input_ended_in(PAUSE_MS)) {
         must(sluicegate_check(limiter, "counted", "k", 1, NULL, &check, &error), &error);
         must(sluicegate_peek(limiter, "changing", "k", 1, NULL, &peek, &error), &error);
         admitted += check.allowed;

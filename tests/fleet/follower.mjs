@@ -1,10 +1,13 @@
 // The follower in JavaScript.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { RateLimiter } from 'sluicegate';
 
 const [url, rules, prefix] = process.argv.slice(2);
 // Longer than anything takes here.
 const timeouts = { connectTimeoutMs: 30_000, responseTimeoutMs: 30_000 };
+// Between two rounds of calls.
+const pauseMs = 2;
 let over = false;
 process.stdin.on('end', () => (over = true)).resume();
 
@@ -16,6 +19,7 @@ while (!over) {
   admitted += Number(check.allowed);
   if (limit !== last) console.log('limit', limit);
   last = limit;
+  await sleep(pauseMs);
 }
 await limiter.close();
 console.log('admitted', admitted);

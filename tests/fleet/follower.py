@@ -9,6 +9,8 @@ from sluicegate import AsyncRateLimiter, RateLimiter
 DRIVER, URL, SOURCE, PREFIX = sys.argv[1:5]
 # Longer than anything takes here.
 OPTIONS = {"rules": SOURCE, "prefix": PREFIX, "connect_timeout": 30.0, "response_timeout": 30.0}
+# Between two rounds of calls: many while rules change, and the machine is left to the servers.
+PAUSE = 0.002
 over = threading.Event()
 
 
@@ -35,6 +37,7 @@ def blocking(notes: Notes) -> None:
     with RateLimiter(URL, **OPTIONS) as limiter:
         while not over.is_set():
             notes.take(limiter.check("counted", "k").allowed, limiter.peek("changing", "k").limit)
+            over.wait(PAUSE)
 
 
 async def asynchronous(notes: Notes) -> None:
@@ -42,6 +45,7 @@ async def asynchronous(notes: Notes) -> None:
         while not over.is_set():
             decisions = await asyncio.gather(limiter.check("counted", "k"), limiter.peek("changing", "k"))
             notes.take(decisions[0].allowed, decisions[1].limit)
+            await asyncio.sleep(PAUSE)
 
 
 threading.Thread(target=await_the_end, daemon=True).start()
