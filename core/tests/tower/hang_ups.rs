@@ -1,24 +1,22 @@
 //! Clients of a real server of axum that hang up: what was reserved for a request comes back long before its lease ends.
 
-// A test that cannot go on has failed.
-#![allow(clippy::unwrap_used)]
-
 use std::convert::Infallible;
 use std::future::pending;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::routing::any;
 use axum::{Router, serve};
 use http_body::Frame;
-use log::{LevelFilter, Log, Metadata, Record};
 use sluicegate::tower::{RateLimitLayer, later};
 use sluicegate::{AsyncRateLimiter, Rules};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
+
+use super::logged::{keep_lines, lines_with};
 
 const PLACES: u64 = 3;
 
@@ -134,40 +132,21 @@ async fn a_place_comes_back_when_the_client_hangs_up_before_the_service_is_calle
 #[tokio::test]
 async fn what_is_held_is_renewed_for_so_long_and_no_longer() {
     // hyper does not see that a client has hung up while a handler neither answers nor takes what was sent behind the head.
-    static LINES: Lines = Lines(Mutex::new(Vec::new()));
-    log::set_logger(&LINES).unwrap();
-    log::set_max_level(LevelFilter::Warn);
+    keep_lines();
     let site = Site::open(|layer| layer.max_lease(Duration::from_millis(800))).await;
     let sent = [
         head("GET", "/short/never", "").repeat(2),
         head("POST", "/short/never", "content-length: 100000\r\n"),
     ];
-    for bytes in &sent {
+    let told = "WARN a reservation is not renewed any more: the response to its request is not over after 0.8 s (raise max_lease \
+         if requests take that long)";
+    for (before, bytes) in sent.iter().enumerate() {
         let stream = site.send(bytes).await;
         site.until("short", |left| left == 0).await;
         drop(stream);
         sleep(Duration::from_millis(700)).await;
-        assert_eq!((site.left("short").await, LINES.0.lock().unwrap().len()), (0, 0), "{bytes}");
+        assert_eq!((site.left("short").await, lines_with("not renewed").len()), (0, before), "{bytes}");
         site.until("short", |left| left == 1).await;
-        let told = "a reservation is not renewed any more: the response to its request is not over after 0.8 s (raise max_lease \
-             if requests take that long)";
-        assert_eq!(std::mem::take(&mut *LINES.0.lock().unwrap()), [told]);
+        assert_eq!(lines_with("not renewed"), vec![told; before + 1]);
     }
-}
-
-/// What is logged.
-struct Lines(Mutex<Vec<String>>);
-
-impl Log for Lines {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("sluicegate::tower")
-    }
-
-    fn log(&self, record: &Record<'_>) {
-        if self.enabled(record.metadata()) {
-            self.0.lock().unwrap().push(record.args().to_string());
-        }
-    }
-
-    fn flush(&self) {}
 }

@@ -1,8 +1,5 @@
 //! The tower layer in front of a service of gRPC, called by a real client over HTTP/2.
 
-// A test that cannot go on has failed.
-#![allow(clippy::unwrap_used)]
-
 use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::task::{Context, Poll};

@@ -1,10 +1,5 @@
 //! Limits at the routes of axum 0.7, the version before.
 
-// A test that cannot go on has failed.
-#![allow(clippy::unwrap_used)]
-
-mod over_http;
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -12,11 +7,12 @@ use axum_previous::extract::{ConnectInfo, Extension, MatchedPath};
 use axum_previous::http::{HeaderMap, Response, StatusCode};
 use axum_previous::routing::get;
 use axum_previous::{Router, serve};
-use over_http::ask;
 use sluicegate::tower::{Count, RouteLimits};
 use sluicegate::{AsyncRateLimiter, Decision, Rules};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
+
+use super::over_http::ask;
 
 /// Limits that know the routes and the addresses of peers.
 async fn limits() -> RouteLimits {

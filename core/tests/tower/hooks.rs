@@ -1,22 +1,18 @@
 //! Functions of the application in the layers of tower: what they say of requests that rules match, and how they wait.
 
-// A test that cannot go on has failed.
-#![allow(clippy::unwrap_used)]
-
-mod axum_sites;
-mod over_http;
-
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::http::Response;
 use axum::routing::{any, get};
-use axum_sites::{assert_mistake_is_named, header, keep_log, limiter, number, server, statuses};
-use over_http::ask;
 use sluicegate::ErrorKind;
 use sluicegate::tower::{RateLimitLayer, RouteLimits, later};
 use tokio::task::yield_now;
+
+use super::axum_sites::{assert_mistake_is_named, header, limiter, number, server, statuses};
+use super::logged::keep_lines;
+use super::over_http::ask;
 
 const RULES: &str = r#"[
     {"rule_id": "all", "identifier_type": "global", "rate": "100/hour", "cost": 2, "match": {}},
@@ -162,7 +158,7 @@ async fn functions_of_a_route_may_wait() {
 
 #[tokio::test]
 async fn a_mistake_of_the_application_is_named() {
-    keep_log();
+    keep_lines();
     let named = async |name: &'static str| layer().await.rules_by(move |_| Some(vec![name.to_owned()]));
     let mistakes = [
         (layer().await.cost(|_| 0), "cost returned 0"),

@@ -1,14 +1,14 @@
-//! Sites of axum with limits, and what their log says.
+//! Sites of axum with limits.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::http::request::Parts;
 use axum::{Router, serve};
-use log::{LevelFilter, Log, Metadata, Record};
 use sluicegate::{AsyncRateLimiter, Rules};
 use tokio::net::TcpListener;
 
+use super::logged::faults_with;
 use super::over_http::ask;
 
 pub(crate) async fn limiter(rules: &str) -> Arc<AsyncRateLimiter> {
@@ -42,34 +42,11 @@ pub(crate) async fn statuses<const N: usize>(server: SocketAddr, requests: [&[&s
     statuses
 }
 
-/// Keeps the warnings and errors.
-struct Kept;
-
-static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-impl Log for Kept {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn log(&self, record: &Record<'_>) {
-        LINES.lock().unwrap().push(format!("{} {}", record.level(), record.args()));
-    }
-
-    fn flush(&self) {}
-}
-
-pub(crate) fn keep_log() {
-    log::set_logger(&Kept).unwrap();
-    log::set_max_level(LevelFilter::Warn);
-}
-
 /// A request that is answered 500, for which the log has an error that begins so, and never a key.
 pub(crate) async fn assert_mistake_is_named(server: SocketAddr, request: &[&str], said: &str) {
     let answer = ask(server, request).await;
     assert_eq!((answer.status, answer.problem()["title"].as_str()), (500, Some("Internal Server Error")));
-    let lines = std::mem::take(&mut *LINES.lock().unwrap());
     let line = format!("ERROR {said}");
-    assert!(lines.iter().any(|logged| logged.starts_with(&line)), "{line}: {lines:?}");
-    assert!(!lines.iter().any(|logged| logged.contains("secret")), "{lines:?}");
+    assert_ne!(faults_with(&line), [""; 0], "{line}: {:?}", faults_with(""));
+    assert_eq!(faults_with("secret"), [""; 0]);
 }

@@ -1,11 +1,5 @@
 //! Limits of single routes of axum, asked over HTTP.
 
-// A test that cannot go on has failed.
-#![allow(clippy::unwrap_used)]
-
-mod axum_sites;
-mod over_http;
-
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
@@ -13,13 +7,15 @@ use axum::Router;
 use axum::extract::{ConnectInfo, Extension, MatchedPath};
 use axum::http::{Method, Response, StatusCode};
 use axum::routing::{any, get, post};
-use axum_sites::{assert_mistake_is_named, header, keep_log, limiter, number, server, statuses};
-use over_http::ask;
 use sluicegate::rules::Rule;
 use sluicegate::tower::{Count, NoAddress, RateLimitLayer, RouteLimits};
 use sluicegate::{AsyncRateLimiter, Decision, ErrorKind};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+
+use super::axum_sites::{assert_mistake_is_named, header, limiter, number, server, statuses};
+use super::logged::keep_lines;
+use super::over_http::ask;
 
 const RULES: &str = r#"[
     {"rule_id": "tight", "identifier_type": "global", "rate": "1/day"},
@@ -292,7 +288,7 @@ async fn what_cannot_limit_is_refused_at_the_start() {
 
 #[tokio::test]
 async fn a_mistake_of_the_application_is_named_and_limits_nobody_silently() {
-    keep_log();
+    keep_lines();
     let charging =
         limiter(r#"[{"rule_id": "all", "identifier_type": "global", "rate": "1/s", "match": {}}]"#).await;
     let _: Router = Router::new().layer(RateLimitLayer::new(charging).count(Count::Failures));

@@ -1,26 +1,21 @@
 //! The tower layer around a real server of axum, asked over HTTP.
 
-// A test that cannot go on has failed.
-#![allow(clippy::unwrap_used)]
-
-mod over_http;
-
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::{ConnectInfo, Extension};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::routing::any;
-use axum::{Router, serve};
-use log::{LevelFilter, Log, Metadata, Record};
 use sluicegate::tower::{OnError, RateLimitLayer};
 use sluicegate::{AsyncRateLimiter, Decision, HeaderStyle, Rules};
 use sluicegate_test_servers::Redis;
-use tokio::net::TcpListener;
 
-use over_http::ask;
+use super::axum_sites::server as serving;
+use super::logged::{keep_lines, lines_with};
+use super::over_http::ask;
 
 const RULES: &str = r#"[
     {"rule_id": "orders", "identifier_type": "user_id", "algorithm": "fixed_window", "limit": 2,
@@ -57,18 +52,16 @@ async fn layer(url: &str) -> RateLimitLayer {
 
 /// A server on a free port that answers everything it gets.
 async fn server(layer: RateLimitLayer) -> SocketAddr {
-    let app = Router::new()
-        .route("/", any(async || "home"))
-        .route("/tried/{name}", any(shadow))
-        .route("/alone/{name}", any(shadow))
-        .route("/chat/{room}", any(async || StatusCode::SWITCHING_PROTOCOLS))
-        .route("/{*path}", any(async |body: String| format!("served {body}")))
-        .layer(layer);
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let service = app.into_make_service_with_connect_info::<SocketAddr>();
-    tokio::spawn(async move { serve(listener, service).await });
-    address
+    serving(
+        Router::new()
+            .route("/", any(async || "home"))
+            .route("/tried/{name}", any(shadow))
+            .route("/alone/{name}", any(shadow))
+            .route("/chat/{room}", any(async || StatusCode::SWITCHING_PROTOCOLS))
+            .route("/{*path}", any(async |body: String| format!("served {body}")))
+            .layer(layer),
+    )
+    .await
 }
 
 /// The rules in shadow that would have denied a request.
@@ -77,26 +70,6 @@ async fn shadow(decision: Option<Extension<Decision>>) -> String {
     let parts = if decision.parts.is_empty() { std::slice::from_ref(&decision) } else { &decision.parts };
     let denied: Vec<&str> = parts.iter().filter(|part| part.shadow_denied).map(|part| &*part.rule).collect();
     denied.join(",")
-}
-
-/// Keeps the lines about rules in shadow.
-struct ShadowLog;
-
-static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-impl Log for ShadowLog {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn log(&self, record: &Record<'_>) {
-        let line = record.args().to_string();
-        if line.contains("shadow") {
-            LINES.lock().unwrap().push(format!("{} {line}", record.level()));
-        }
-    }
-
-    fn flush(&self) {}
 }
 
 #[tokio::test]
@@ -177,8 +150,7 @@ async fn headers_of_another_style() {
 
 #[tokio::test]
 async fn what_rules_in_shadow_would_deny_is_seen() {
-    log::set_logger(&ShadowLog).unwrap();
-    log::set_max_level(LevelFilter::Debug);
+    keep_lines();
     let limiter = limiter("memory://").await;
     let server = server(RateLimitLayer::new(Arc::clone(&limiter))).await;
     // A decision by one rule has no parts.
@@ -190,9 +162,7 @@ async fn what_rules_in_shadow_would_deny_is_seen() {
     }
     let line = |rule| format!("DEBUG a rule in shadow would deny this request: {rule}");
     // The limiter's own events come beside them.
-    let logged = LINES.lock().unwrap().clone();
-    let of_the_layer: Vec<_> = logged.into_iter().filter(|line| line.contains("this request")).collect();
-    assert_eq!(of_the_layer, [line("tried"), line("alone")]);
+    assert_eq!(lines_with("deny this request"), [line("tried"), line("alone")]);
     limiter.close();
     assert_eq!(ask(server, &["GET /alone/1"]).await.body, "undecided");
 }
