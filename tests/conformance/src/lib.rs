@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod backend;
+mod clocked;
 mod limiter;
 mod request;
 mod stored;
@@ -9,6 +10,7 @@ mod switch;
 mod vectors;
 
 pub use backend::Backend;
+pub use clocked::{ClockedRedis, patient};
 pub use limiter::{Driver, Limiter, Reservations};
 pub use request::request_of;
 pub use stored::{Entry, Stored};

@@ -1,6 +1,7 @@
 //! Units that processes borrow of a real server: when they are spent, and what is admitted by several limiters together.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod processes;
 mod rates;
 mod servers;
 
@@ -8,10 +9,8 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sluicegate::{
-    AsyncRateLimiter, Builder, Check, CheckOptions, Decision, ErrorKind, ManualClock, RateLimiter, Request,
-    Rules, Source,
-};
+use sluicegate::{AsyncRateLimiter, Check, CheckOptions, Decision, ErrorKind, RateLimiter, Request, Source};
+use sluicegate_conformance::{ClockedRedis, patient};
 use sluicegate_test_servers::Redis;
 
 const RULES: &str = r#"[
@@ -23,37 +22,22 @@ const RULES: &str = r#"[
 ]"#;
 const MS: Duration = Duration::from_millis(1);
 
-struct World {
-    server: Redis,
-    clock: ManualClock,
+/// Asks once a millisecond, for so many of them.
+fn warm_up(world: &ClockedRedis, limiter: &RateLimiter, rule: &str, calls: usize) -> Vec<Decision> {
+    ask(world, limiter, rule, (MS, calls))
 }
 
-impl World {
-    fn start() -> Self {
-        Self { server: Redis::start().unwrap(), clock: ManualClock::new(1_700_000_000_000_000) }
-    }
-
-    fn limiter(&self) -> RateLimiter {
-        builder(self.server.url(), RULES).clock(self.clock.clone()).build().unwrap()
-    }
-
-    /// Asks once a millisecond, for so many of them.
-    fn warm_up(&self, limiter: &RateLimiter, rule: &str, calls: usize) -> Vec<Decision> {
-        self.ask(limiter, rule, (MS, calls))
-    }
-
-    fn ask(&self, limiter: &RateLimiter, rule: &str, (pause, calls): (Duration, usize)) -> Vec<Decision> {
-        let ask = |_| {
-            self.clock.advance(pause);
-            limiter.check(rule, "k").unwrap()
-        };
-        (0..calls).map(ask).collect()
-    }
-}
-
-fn builder(url: &str, rules: &str) -> Builder {
-    let rules = Rules::from_json(rules).unwrap();
-    RateLimiter::builder(url).rules(rules).response_timeout(Duration::from_secs(10))
+fn ask(
+    world: &ClockedRedis,
+    limiter: &RateLimiter,
+    rule: &str,
+    (pause, calls): (Duration, usize),
+) -> Vec<Decision> {
+    let ask = |_| {
+        world.clock.advance(pause);
+        limiter.check(rule, "k").unwrap()
+    };
+    (0..calls).map(ask).collect()
 }
 
 fn count(decisions: &[Decision], source: Source) -> usize {
@@ -62,12 +46,12 @@ fn count(decisions: &[Decision], source: Source) -> usize {
 
 #[test]
 fn busy_keys_are_decided_by_what_was_borrowed() {
-    let world = World::start();
+    let world = ClockedRedis::start(RULES);
     let limiter = world.limiter();
     for rule in ["busy", "window"] {
-        let first = world.warm_up(&limiter, rule, 240);
+        let first = warm_up(&world, &limiter, rule, 240);
         assert_eq!(count(&first, Source::Lease), 0, "{rule}: its rate is not known yet");
-        let then = world.warm_up(&limiter, rule, 1_000);
+        let then = warm_up(&world, &limiter, rule, 1_000);
         assert!(then.iter().all(|decision| decision.allowed), "{rule}");
         let (leased, asked) = (count(&then, Source::Lease), count(&then, Source::Server));
         assert!(
@@ -78,7 +62,7 @@ fn busy_keys_are_decided_by_what_was_borrowed() {
         let limit = limiter.peek(rule, "k").unwrap().limit;
         assert_eq!((last.limit, last.retry_after), (limit, Duration::ZERO));
     }
-    let plain = world.warm_up(&limiter, "plain", 700);
+    let plain = warm_up(&world, &limiter, "plain", 700);
     assert_eq!(count(&plain, Source::Server), 700);
     let metrics = limiter.metrics();
     let loans = &metrics.rules["busy"].loans;
@@ -88,7 +72,7 @@ fn busy_keys_are_decided_by_what_was_borrowed() {
 
 #[test]
 fn several_items_are_decided_by_what_was_borrowed_for_each() {
-    let world = World::start();
+    let world = ClockedRedis::start(RULES);
     let limiter = world.limiter();
     let both = [Check::new("busy", "k"), Check::new("window", "k")];
     let request = Request::new("GET", "/both").user_id("k");
@@ -121,7 +105,7 @@ fn several_items_are_decided_by_what_was_borrowed_for_each() {
 
 #[test]
 fn items_of_rules_without_leases_are_the_servers_and_have_nothing_lent() {
-    let world = World::start();
+    let world = ClockedRedis::start(RULES);
     let limiter = world.limiter();
     let mixed = [Check::new("busy", "k"), Check::new("plain", "k")];
     let limited =
@@ -138,11 +122,11 @@ fn items_of_rules_without_leases_are_the_servers_and_have_nothing_lent() {
 
 #[test]
 fn units_end_by_their_age_and_with_a_reset() {
-    let world = World::start();
+    let world = ClockedRedis::start(RULES);
     let limiter = world.limiter();
     let ask = || limiter.check("busy", "k").unwrap().source;
     let borrow = || {
-        world.warm_up(&limiter, "busy", 600);
+        warm_up(&world, &limiter, "busy", 600);
         // What is borrowed may have come to its last unit.
         while ask() == Source::Server || ask() == Source::Server {
             world.clock.advance(MS);
@@ -216,7 +200,7 @@ fn several_limiters_keep_the_bound_together() {
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                let limiter = builder(server.url(), SHARED).build().unwrap();
+                let limiter = patient(server.url(), SHARED).build().unwrap();
                 while began.elapsed() < LASTS {
                     let sent = Instant::now();
                     let decision = limiter.check("shared", "k").unwrap();
@@ -226,7 +210,7 @@ fn several_limiters_keep_the_bound_together() {
             });
             scope.spawn(|| {
                 tasks.block_on(async {
-                    let limiter = builder(server.url(), SHARED).connect().await.unwrap();
+                    let limiter = patient(server.url(), SHARED).connect().await.unwrap();
                     let ask = || ask_for_a_while(&limiter, began, &admitted);
                     tokio::join!(ask(), ask());
                 });
@@ -249,7 +233,7 @@ fn several_rules_keep_their_bounds_together() {
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                let limiter = builder(server.url(), SHARED).build().unwrap();
+                let limiter = patient(server.url(), SHARED).build().unwrap();
                 let items = [Check::new("shared", "k"), Check::new("wide", "k")];
                 while began.elapsed() < LASTS {
                     let sent = Instant::now();
@@ -262,7 +246,7 @@ fn several_rules_keep_their_bounds_together() {
             });
         }
         scope.spawn(|| {
-            let limiter = builder(server.url(), SHARED).build().unwrap();
+            let limiter = patient(server.url(), SHARED).build().unwrap();
             while began.elapsed() < LASTS {
                 for (rule, admitted) in [("shared", &shared), ("wide", &wide)] {
                     let sent = Instant::now();
@@ -312,7 +296,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 #[test]
 fn what_is_not_spent_is_given_back_when_idle_and_at_the_end() {
     let server = Redis::start().unwrap();
-    let open = || builder(server.url(), HOURLY).build().unwrap();
+    let open = || patient(server.url(), HOURLY).build().unwrap();
     let watching = open();
 
     let limiter = open();
@@ -327,7 +311,7 @@ fn what_is_not_spent_is_given_back_when_idle_and_at_the_end() {
     let so_far = calls + more;
 
     let tasks = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let limiter = tasks.block_on(builder(server.url(), HOURLY).connect()).unwrap();
+    let limiter = tasks.block_on(patient(server.url(), HOURLY).connect()).unwrap();
     let ask = || tasks.block_on(limiter.check("hourly", "k")).unwrap();
     let calls = borrow(ask);
     wait_until("idle tasks give back", || used(&watching, "k") == so_far + calls);

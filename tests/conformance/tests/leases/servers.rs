@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use sluicegate::{Builder, ManualClock, Source};
+use sluicegate_conformance::patient;
 use sluicegate_test_servers::{Certificates, Cluster, Options, Redis, Sentinel, Transport};
 
-use crate::{HOURLY, MS, borrow, builder, used, wait_until};
+use crate::{HOURLY, MS, borrow, used, wait_until};
 
 /// Their slots are of three primaries.
 const KEYS: [&str; 3] = ["a", "b", "c"];
 
 fn open(url: &str, certificates: Option<&Certificates>) -> Builder {
-    let builder = builder(url, HOURLY);
+    let builder = patient(url, HOURLY);
     match certificates {
         None => builder,
         Some(files) => builder.tls_ca(files.ca_pem()).tls_cert(files.cert_pem()).tls_key(files.key_pem()),
