@@ -6,7 +6,7 @@ use sluicegate::{Builder, ManualClock, RateLimiter, Rules};
 use sluicegate_test_servers::Redis;
 
 /// A busy machine may take long to answer.
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One Redis, and what all limiters that ask it have in common: their rules and their clock.
 pub struct ClockedRedis {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use sluicegate::{Decision, ManualClock, RateLimiter, Rules};
 
+use crate::clocked::TIMEOUT;
 use crate::limiter::Reservations;
 use crate::{Backend, Driver, Limiter};
 
@@ -55,7 +56,8 @@ fn run(driver: Driver, backend: &Backend, vector: &Value) -> Result<(), String> 
     let clock = ManualClock::new(0);
     let rules = Rules::from_json(&vector["rules"].to_string()).map_err(|error| format!("{id}: {error}"))?;
     let builder = RateLimiter::builder(backend.url()).rules(rules).prefix(format!("{driver:?}/{id}"));
-    let limiter = Limiter::new(driver, builder.clock(clock.clone())).unwrap();
+    let builder = builder.clock(clock.clone()).response_timeout(TIMEOUT);
+    let limiter = Limiter::new(driver, builder).unwrap();
     let mut made = Reservations::new();
     for (number, step) in vector["steps"].as_array().unwrap().iter().enumerate() {
         clock.set_us(step["at_us"].as_u64().unwrap());
