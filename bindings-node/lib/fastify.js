@@ -110,7 +110,8 @@ function routeLimits(limiter, defaults) {
   const plugin = async (fastify) => {
     decorate(fastify);
     fastify.addHook('onRoute', (route) => limitByConfig(route, (stated, options) => hookOf(new Route(shared, stated, options), route.url)));
-    fastify.addHook('preHandler', ensureLimited);
+    // Requests are looked at only where there is something to be found: what tells of their route takes as long as a check.
+    if (hasRoutes(fastify)) fastify.addHook('preHandler', ensureLimited);
   };
   return Object.assign(limits, { plugin: forInstance(plugin, 'sluicegate-routes') });
 }
@@ -171,6 +172,11 @@ function limitByConfig(route, limits) {
   const { limits: stated, ...options } = ofConfig(config.limit);
   route.preHandler = [...[preHandler ?? []].flat(), limits(stated, options)];
   route.config = { ...config, [LIMITED]: true };
+}
+
+/** Whether an application has routes, as it prints them. */
+function hasRoutes(fastify) {
+  return fastify.printRoutes().trim() !== '(empty tree)';
 }
 
 /** A route that was added before the plugin has a limit that nothing keeps. */
