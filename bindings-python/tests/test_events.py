@@ -6,6 +6,7 @@ import json
 import logging
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -156,3 +157,64 @@ def test_a_program_ends_while_a_line_is_written(end: str, tmp_path: Path) -> Non
     command = [sys.executable, "-c", f"{ENDS}    {end}\n", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "rules_refused\n", "")
+
+
+# More lines wait for a slow handler than can be written before the end.
+FLOOD = """if True:
+    import logging, sys, threading, time
+    from sluicegate import RateLimiter
+
+    begun = threading.Event()
+
+    class Slow(logging.Handler):
+        def createLock(self):
+            self.lock = None
+
+        def emit(self, record):
+            begun.set()
+            time.sleep(0.15)
+
+    class Last:
+        # The interpreter takes its time to end, in which the handler comes back.
+        def __del__(self, sleep=time.sleep):
+            sleep(0.5)
+
+    sys.last = Last()
+    logging.getLogger("sluicegate").addHandler(Slow())
+    logging.getLogger("sluicegate").setLevel(logging.DEBUG)
+    rules = [{"rule_id": f"trial-{number}", "rate": "1/d", "shadow": True} for number in range(40)]
+    limiter = RateLimiter("memory://", rules=rules)
+    for rule in rules * 2:
+        limiter.check(rule["rule_id"], "k")
+    assert begun.wait(60)
+"""
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.1, 0.7])
+def test_a_program_ends_while_lines_wait_for_a_handler(wait: float) -> None:
+    done = subprocess.run([sys.executable, "-c", f"{FLOOD}    time.sleep({wait})\n"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_handler_that_raises_keeps_no_other_line_from_being_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", raised.append)
+
+    class Raises(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raise ValueError(record.getMessage())
+
+    handler, log = Raises(), logging.getLogger("sluicegate")
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.DEBUG)
+    try:
+        rules = [{"rule_id": rule_id, "rate": "1/d", "shadow": True} for rule_id in ("one", "two", "three")]
+        with RateLimiter("memory://", rules=rules) as limiter:
+            for rule in rules * 2:
+                limiter.check(str(rule["rule_id"]), "k")
+        until(lambda: len(raised) == len(rules))
+        assert {args.exc_type for args in raised} == {ValueError}
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)

@@ -67,12 +67,12 @@ impl Outbox {
         message
     }
 
-    /// Takes no more messages, and waits until those so far are written, for so long at most.
+    /// Takes no more messages, and waits until those so far are written, for so long at most. What is left then is dropped.
     pub(super) fn close(&self, timeout: Duration) {
         let mut state = self.lock();
         state.is_closed = true;
-        // Whether they are written or the time is up, nothing else is to be done.
-        let _ = self.ended.wait_timeout_while(state, timeout, |state| state.has_writer);
+        let waited = self.ended.wait_timeout_while(state, timeout, |state| state.has_writer);
+        waited.unwrap_or_else(PoisonError::into_inner).0.messages.clear();
     }
 
     fn lock(&self) -> MutexGuard<'_, PendingLines> {
