@@ -8,6 +8,11 @@ def in_lending(name: str, file: str, right: str, wrong: str, test: str = "") -> 
     return Mistake(name, file, right, wrong, "sequence::tests::lending" + test)
 
 
+def in_allotments(name: str, right: str, wrong: str) -> Mistake:
+    """A mistake in what an allotment answers that breaks no bound: the vectors have it."""
+    return Mistake(name, "regions/allotment.rs", right, wrong, "sequence::tests::allotment_vectors")
+
+
 def in_leases(name: str, right: str, wrong: str) -> Mistake:
     """A mistake in what processes borrow of their server."""
     return Mistake(name, "cells/lease.rs", right, wrong, "sequence::tests::leases")
@@ -87,6 +92,11 @@ BORROWING = [
         "            self.asked_at = now;\n",
         "            self.asked_at = now + 1e9;\n",
         "::a_region_borrows_again_after_its_processes_were_restarted",
+    ),
+    in_allotments(
+        "a region borrows for calls that its own limits refuse",
+        "            self.counts[0] -= asked.demand;\n",
+        "",
     ),
     in_leases(
         "borrowed units are spent after their end",

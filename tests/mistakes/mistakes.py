@@ -1,4 +1,5 @@
-"""Known mistakes: what a simulation, or the player of interleavings, has to find, one at a time."""
+"""Known mistakes: what a simulation, the player of interleavings, or the vectors of allotments have to find, one at a
+time."""
 
 from borrowing import BORROWING
 from driver import DRIVER
