@@ -17,7 +17,7 @@ use crate::text::words::quote;
 
 impl<D: Driver> ServerCalls<'_, D> {
     /// Puts a plan on the terms of the regions in charge, as far as they are known, and states the own ones. Nobody waits
-    /// for that. What has never been heard of a region is looked up once for all calls that need it.
+    /// for that: among threads one that is made for it hears the answer, once in ten seconds for each rule. What has never been heard of a region is looked up once for all calls that need it.
     #[inline(always)]
     pub(super) fn on_terms_in_charge(self, plan: &mut Plan<'_>) {
         if self.shared.wire.regions.is_some() {
