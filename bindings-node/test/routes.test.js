@@ -256,6 +256,9 @@ test('what can be known at the start is refused then', async () => {
   ]) {
     assert.throws(() => limits(stated), expected);
   }
+  // Whatever limiter there will be.
+  const later = routeLimits(() => limiter);
+  for (const stated of ['5 per minute', '']) assert.throws(() => later(stated), { code: 'UnknownRule' });
   for (const [options, expected] of [
     [{ cout: 'all' }, { name: 'WrongTypeError', message: /cout is not known/ }],
     [{ name: 'a' }, { name: 'WrongTypeError', message: /name is not known/ }],

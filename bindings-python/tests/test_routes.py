@@ -213,6 +213,9 @@ def test_what_can_be_known_at_the_start_is_refused_then(framework: Any) -> None:
         ]:
             with pytest.raises(kind, match=message):
                 limits("5/minute", **options)
+        # Whatever limiter there will be.
+        with pytest.raises(UnknownRuleError, match='no rule is called "5 per minute"'):
+            framework.RouteLimits(lambda *_: limiter)("5 per minute")
         with pytest.raises(InvalidRuleError, match='rule "plan": count by the outcome needs reservations'):
             limits("plan", count="failures")
         with pytest.raises(TypeError, match="limiter must be a RateLimiter"):

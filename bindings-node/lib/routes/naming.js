@@ -4,6 +4,8 @@
 
 const { createHash } = require('node:crypto');
 
+/** What a rule_id may not have. */
+const FOREIGN = /[^A-Za-z0-9_.:/-]/g;
 const LONGEST = 128;
 const HASH = 8;
 
@@ -14,10 +16,15 @@ const HASH = 8;
  */
 function ruleName(parts) {
   const whole = parts.join(':');
-  const plain = whole.replace(/[^A-Za-z0-9_.:/-]/g, '_');
+  const plain = whole.replace(FOREIGN, '_');
   if (plain === whole && whole.length <= LONGEST) return whole;
   const hash = createHash('sha256').update(whole).digest('hex').slice(0, HASH);
   return `${plain.slice(0, LONGEST - HASH - 1)}-${hash}`;
 }
 
-module.exports = { ruleName };
+/** Whether a rule may have this name. */
+function isName(text) {
+  return text !== '' && text.length <= LONGEST && text.search(FOREIGN) < 0;
+}
+
+module.exports = { isName, ruleName };

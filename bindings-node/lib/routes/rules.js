@@ -8,7 +8,7 @@
 const { wrongType } = require('../arguments.js');
 const { errorOf, invalidArgument } = require('../error.js');
 const native = require('../native.js');
-const { ruleName } = require('./naming.js');
+const { isName, ruleName } = require('./naming.js');
 
 /** Begins as a rate does, and no name of a rule that anybody would give: 5/minute. */
 const RATE = /^\s*\d[\d_ ]*\//;
@@ -50,9 +50,13 @@ class ListedRules {
     }
     const rule = this.#listed.rules.get(name);
     if (rule !== undefined) return rule;
-    const message = `no rule is called "${name}" (a limit is a rate such as "5/minute", or the name of a rule)`;
-    throw errorOf({ code: 'UnknownRule', message, retryable: false });
+    throw unknown(name);
   }
+}
+
+function unknown(name) {
+  const message = `no rule is called "${name}" (a limit is a rate such as "5/minute", or the name of a rule)`;
+  return errorOf({ code: 'UnknownRule', message, retryable: false });
 }
 
 /** The rules of a request, and what follows from them. */
@@ -89,6 +93,7 @@ class RouteRules {
       }
       // What is not valid is known now rather than with the first request.
       if (!isNamed(each)) normal(this.#rule(each, 'routes', '/'));
+      else if (!isName(each)) throw unknown(each);
     }
   }
 

@@ -11,6 +11,11 @@ _LONGEST = 128
 _HASH = 8
 
 
+def is_name(text: str) -> bool:
+    """Whether a rule may have this name."""
+    return 0 < len(text) <= _LONGEST and _FOREIGN.search(text) is None
+
+
 def rule_name(*parts: str) -> str:
     """Parts with colons between them; altered where a rule_id must be, which a hash at its end then keeps unique."""
     whole = ":".join(parts)

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._native import RateLimiter
 from ..errors import InvalidArgumentError, InvalidRuleError, UnknownRuleError, WrongTypeError
-from .naming import rule_name
+from .naming import is_name, rule_name
 from .request import RouteRequest
 
 Rule = dict[str, Any]
@@ -37,8 +37,12 @@ def found(listed: dict[str, Rule], name: str) -> Rule:
     """The rule of a name. Raises UnknownRuleError where there is none."""
     rule = listed.get(name)
     if rule is None:
-        raise UnknownRuleError(f'no rule is called "{name}" (a limit is a rate such as "5/minute", or the name of a rule)')
+        raise _unknown(name)
     return rule
+
+
+def _unknown(name: str) -> UnknownRuleError:
+    return UnknownRuleError(f'no rule is called "{name}" (a limit is a rate such as "5/minute", or the name of a rule)')
 
 
 class ListedRules:
@@ -92,6 +96,8 @@ class RouteRules:
         for each in stated:
             if isinstance(each, dict) or is_rate(each):
                 normal(self._rule(each, "routes", "/"))
+            elif not is_name(each):
+                raise _unknown(each)
 
     def ensure_known(self, limiter: Any) -> None:
         """Refuses names of rules that the limiter does not have."""
