@@ -14,7 +14,7 @@ static void must(sluicegate_status status, const sluicegate_error *error) {
 }
 
 /* Between two rounds of calls. */
-enum { PAUSE_MS = 2 };
+enum { PAUSE_MS = 10 };
 
 /* Nothing is ever written to it, so there is something to read when it has ended. */
 static int input_ended_in(int ms) {

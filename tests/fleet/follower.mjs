@@ -7,7 +7,7 @@ const [url, rules, prefix] = process.argv.slice(2);
 // Longer than anything takes here.
 const timeouts = { connectTimeoutMs: 30_000, responseTimeoutMs: 30_000 };
 // Between two rounds of calls.
-const pauseMs = 2;
+const pauseMs = 10;
 let over = false;
 process.stdin.on('end', () => (over = true)).resume();
 

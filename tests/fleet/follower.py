@@ -10,7 +10,7 @@ DRIVER, URL, SOURCE, PREFIX = sys.argv[1:5]
 # Longer than anything takes here.
 OPTIONS = {"rules": SOURCE, "prefix": PREFIX, "connect_timeout": 30.0, "response_timeout": 30.0}
 # Between two rounds of calls: many while rules change, and the machine is left to the servers.
-PAUSE = 0.002
+PAUSE = 0.01
 over = threading.Event()
 
 

@@ -75,7 +75,8 @@ fn signalled<T: Send>(call: impl FnOnce() -> T + Send) -> T {
 #[test]
 fn all_threads_share_one_connection() {
     let redis = Redis::start().unwrap();
-    let driver = Driver::blocking(redis.url(), &ConnectOptions::default()).unwrap();
+    let options = ConnectOptions { response_timeout: Duration::from_secs(10), ..ConnectOptions::default() };
+    let driver = Driver::blocking(redis.url(), &options).unwrap();
     thread::scope(|scope| {
         for _ in 0..16 {
             scope.spawn(|| (0..500).all(|_| driver.increment("key").is_ok()));
