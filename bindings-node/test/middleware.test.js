@@ -310,7 +310,7 @@ everywhere('options are checked before any request', async (open) => {
     [{ onError: 'raise' }, { code: 'InvalidArgument', message: /^onError must be/ }],
     [{ maxLeaseSeconds: 0 }, { code: 'InvalidArgument', message: 'maxLeaseSeconds 0: must be above 0 and finite' }],
     [{ maxLeaseSeconds: '1' }, { name: 'WrongTypeError', message: 'maxLeaseSeconds: must be a number, not string' }],
-    [{ headers: 'none' }, { code: 'InvalidArgument', message: /^style: / }],
+    [{ headers: 'draft' }, { code: 'InvalidArgument', message: /^style: / }],
     [{ userId: 'alice' }, { name: 'WrongTypeError', message: 'userId: must be a function, not string' }],
     [{ count: 'failures' }, { code: 'InvalidRule', message: /^count by the outcome needs rules with reservations/ }],
     [{ rules: ['plam'] }, { code: 'UnknownRule' }],
