@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = [ROOT / "tests/benchmarks/routes", ROOT / "bindings-python/benchmarks/routes.json"]
 SHORT = ["--rounds", "1", "--seconds", "0.02", "--warm-up", "0"]
 # Both applications, on Redis and in memory.
-GROUPS = {"FastAPI and slowapi, on Redis": 5, "Flask, in memory": 3}
+GROUPS = {"FastAPI and slowapi, on Redis": 7, "Flask, in memory": 3}
 HEAD = 2
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs the clocks of processes, and epoll")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -42,13 +41,7 @@ def outcome_of(message: Any) -> Outcome:
 
 def encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
     """Headers as servers take them."""
-    return [(_encoded_name(name), value.encode()) for name, value in headers]
-
-
-@functools.lru_cache
-def _encoded_name(name: str) -> bytes:
-    # There are few.
-    return name.lower().encode()
+    return [(name.lower().encode(), value.encode()) for name, value in headers]
 
 
 def with_headers_of(message: Any, added: Headers, limits: Told) -> Any:
