@@ -122,15 +122,22 @@ fn an_event_is_one_line_whatever_the_server_is_called() {
 }
 
 #[test]
-fn shares_that_are_empty_are_logged_once_a_minute() {
+fn shares_that_are_empty_are_logged_once_a_minute_and_those_of_other_rules_at_once() {
     start();
-    let rules = Rules::from_json(r#"[{"rule_id": "small", "rate": "3/minute"}]"#).unwrap();
+    let small = r#"{"rule_id": "small", "rate": "3/minute"}"#;
+    let large = r#"{"rule_id": "large", "rate": "100/minute"}"#;
+    let rules = Rules::from_json(&format!("[{small}, {large}]")).unwrap();
     let builder = RateLimiter::builder("redis://127.0.0.1:1").rules(rules).fallback("local");
     let limiter = builder.instances(4).build().unwrap();
     // As a program does that counts its instances all the time.
     (4..20).for_each(|instances| limiter.set_instances(instances).unwrap());
-    let empty = "fallback local: 4 instances leave nothing of a limit of \"small\": denied in an outage";
-    assert_eq!(events("fallback_empty"), [empty]);
+    limiter.set_instances(500).unwrap();
+    let empty = [(4, r#""small""#), (500, r#""small", "large""#)].map(|(instances, names)| {
+        format!(
+            "fallback local: {instances} instances leave nothing of a limit of {names}: denied in an outage"
+        )
+    });
+    assert_eq!(events("fallback_empty"), empty);
 }
 
 #[tokio::test]

@@ -1,18 +1,20 @@
 //! What calls answer that no server can decide.
 
+mod empty_shares;
 mod outage;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
+use self::empty_shares::EmptyShares;
 use self::outage::Outage;
 use super::memory::InMemory;
 use crate::algorithm::{Figures, HoldId, Micros, Policy};
 use crate::catalog::Catalog;
 use crate::decision::Source;
 use crate::error::{Error, Result};
-use crate::events::{Seldom, event};
+use crate::events::event;
 use crate::plan::{Charge, ENFORCED, End, Op, Outcome, Plan};
 use crate::regions::RegionMap;
 use crate::reservation::Ticket;
@@ -33,8 +35,7 @@ pub(super) struct FallbackState {
     regions: Option<Arc<RegionMap>>,
     local: InMemory,
     outage: Outage,
-    /// What the log says of shares that are empty.
-    empty: Seldom,
+    empty: EmptyShares,
 }
 
 impl FallbackState {
@@ -46,7 +47,7 @@ impl FallbackState {
         local: InMemory,
     ) -> Self {
         let instances = AtomicU32::new(instances);
-        let (outage, empty) = (Outage::default(), Seldom::default());
+        let (outage, empty) = (Outage::default(), EmptyShares::default());
         Self { default, instances, probe, regions, local, outage, empty }
     }
 
@@ -67,8 +68,8 @@ impl FallbackState {
         let is_empty = |rule: &Rule| rule.limits.iter().any(|limit| limit.limit < instances);
         let rules = catalog.in_force().filter(|rule| is_local(rule) && is_empty(rule));
         let names: Vec<_> = rules.map(|rule| quote(&rule.id)).collect();
-        if !names.is_empty() && self.empty.due(Instant::now()).is_some() {
-            let names = names.join(", ");
+        let names = names.join(", ");
+        if !names.is_empty() && self.empty.is_due(&names, Instant::now()) {
             event!(
                 Warn,
                 fallback_empty,
