@@ -85,7 +85,7 @@ impl Outage {
     #[cold]
     pub(super) fn decided(&self) {
         let Ok(mut report) = self.report.try_lock() else { return };
-        let line = report.decided(Instant::now());
+        let line = report.decided(&self.unreported, Instant::now());
         self.is_on.store(report.current.is_some(), Ordering::Relaxed);
         drop(report);
         if let Some(Line::Ended { calls, time }) = line {
@@ -116,8 +116,11 @@ impl Report {
         is_due.then(|| Line::Lasts { calls: current.calls, time: current.time() })
     }
 
-    /// A server decides a call.
-    fn decided(&mut self, now: Instant) -> Option<Line> {
+    /// A server decides a call. The calls that the report does not know yet are of the outage that is on.
+    fn decided(&mut self, unreported: &AtomicU64, now: Instant) -> Option<Line> {
+        if let Some(current) = &mut self.current {
+            current.calls += unreported.swap(0, Ordering::Relaxed);
+        }
         let is_over = |current: &mut Current| now.saturating_duration_since(current.last) >= OVER_AFTER;
         let ended = self.current.take_if(is_over).filter(|ended| ended.is_logged)?;
         self.logged = Some(now);
@@ -139,10 +142,10 @@ mod tests {
 
     /// What is logged of an outage, by the milliseconds at which a call falls back or, `false`, a server decides.
     fn lines(calls: impl IntoIterator<Item = (u64, bool)>) -> Vec<(u64, Line)> {
-        let (mut report, start) = (Report::default(), Instant::now());
+        let (mut report, none, start) = (Report::default(), AtomicU64::new(0), Instant::now());
         let logged = calls.into_iter().filter_map(|(ms, falls_back)| {
             let now = start + Duration::from_millis(ms);
-            let line = if falls_back { report.fell_back(1, now) } else { report.decided(now) };
+            let line = if falls_back { report.fell_back(1, now) } else { report.decided(&none, now) };
             line.map(|line| (ms, line))
         });
         logged.collect()
@@ -178,6 +181,17 @@ mod tests {
         thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(|| (0..10_000).for_each(|_| note()))));
         note();
         assert_eq!(outage.report.lock().current.as_ref().map(|current| current.calls), Some(40_001));
+    }
+
+    #[test]
+    fn calls_that_find_the_report_locked_are_of_the_outage_that_is_on() {
+        let outage = Outage::default();
+        outage.note(&Error::closed());
+        let report = outage.report.lock();
+        outage.note(&Error::closed());
+        drop(report);
+        outage.decided();
+        assert_eq!(outage.report.lock().current.as_ref().map(|current| current.calls), Some(2));
     }
 
     #[test]
