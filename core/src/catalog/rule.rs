@@ -172,7 +172,15 @@ impl ReadyRule {
         let is_other = amount.is_none() && policy.terms() != limit.policy.terms();
         let others = if is_other { policy.amounts(stated.window_us as Micros) } else { None };
         let whole = || amount.map_or(stated.limit, |amount| self.share.of_amount(amount) as f64);
+        let others = others.map(|others| self.with_own_burst(others));
         others.or_else(|| Some(Amounts { limit: whole(), burst: self.burst() }))
+    }
+
+    /// Takes a burst that is as large as the limit, which terms do not tell from none, for the one that this rule states, if
+    /// it is as large: a stored limit does not change it.
+    fn with_own_burst(&self, others: Amounts) -> Amounts {
+        let is_own = others.burst.is_none() && self.burst().is_some_and(|burst| burst as f64 == others.limit);
+        if is_own { Amounts { burst: self.burst(), ..others } } else { others }
     }
 
     /// The policy of a share of that; `None` where it leaves less than 1. A burst is shared likewise, and at least 1.
@@ -302,6 +310,7 @@ mod tests {
             (rate(10, ""), rate(10, &burst(3))),
             (rate(10, &burst(5)), rate(1_000, &burst(30))),
             (rate(10, &burst(5)), rate(11, "")),
+            (rate(20, &burst(10)), rate(10, &burst(10))),
             (rate(10, uniform), rate(23, uniform)),
             (rate(10, ""), rate(10, "")),
         ];
