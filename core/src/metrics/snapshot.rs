@@ -70,7 +70,9 @@ pub struct LoanUnits {
     pub spent: u64,
     /// Given back unspent: the server, or the region in charge, says so, except at `close`, which does not wait for that.
     pub given_back: u64,
-    /// To be given back, or kept, where no server answered. They count as used for as long as a charge counts.
+    /// To be given back, or kept, where no server answered. They count as used for as long as a charge counts. Not
+    /// included: units that a call was to give back which was cancelled while it waited for the region in charge, and
+    /// units granted in a reply that never arrived, which `granted` lacks as well.
     pub lost: u64,
 }
 
