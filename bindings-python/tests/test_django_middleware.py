@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
@@ -59,6 +59,19 @@ class SignedIn:
         return self._get_response(request)
 
 
+class Kinds:
+    """Middleware that tells of which kind a stream is, before which the site has its say."""
+
+    def __init__(self, get_response: Any) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: Any) -> Any:
+        response = self._get_response(request)
+        if response.streaming:
+            response.headers["X-Is-Async"] = str(response.is_async)
+        return response
+
+
 def answer(request: Any, **_: Any) -> Any:
     decision = getattr(request, "rate_limit", None)
     return JsonResponse({"rule": decision and decision.rule}, status=int(request.headers.get("X-Answer", 200)))
@@ -71,6 +84,15 @@ def failing(request: Any) -> Any:
 def streaming(request: Any) -> Any:
     limiter = limiter_of_test()
     return StreamingHttpResponse(f"{limiter.peek('place', 'global').remaining} " for _ in range(2))
+
+
+def parts() -> Iterator[str]:
+    yield from ("first ", "last")
+
+
+async def asynchronous_parts() -> AsyncIterator[str]:
+    for part in parts():
+        yield part
 
 
 class Closing:
@@ -101,6 +123,8 @@ URLS = [
     route("jobs/failing", failing),
     route("jobs/streaming", streaming),
     route("jobs/plain", answer),
+    route("jobs/parts", lambda request: StreamingHttpResponse(parts())),
+    route("jobs/asynchronous-parts", lambda request: StreamingHttpResponse(asynchronous_parts())),
     route("jobs/closing", lambda request: StreamingHttpResponse(Closing())),
     route("", answer),
 ]
@@ -120,7 +144,7 @@ def start(request: pytest.FixtureRequest, prefix: str) -> Iterator[Start]:
 
         def open_(url: str = "memory://", **options: Any) -> Site:
             LIMITER.append(opened.enter_context(RateLimiter(url, rules=RULES, prefix=prefix)))
-            middleware = ["test_django_middleware.SignedIn", "sluicegate.django.SluicegateMiddleware"]
+            middleware = ["test_django_middleware.SignedIn", "test_django_middleware.Kinds", "sluicegate.django.SluicegateMiddleware"]
             urls = type("urls", (), {"urlpatterns": URLS})
             stated = {"limiter": LIMITER[-1], **options}
             opened.enter_context(override_settings(ROOT_URLCONF=urls, MIDDLEWARE=middleware, SLUICEGATE=stated))
@@ -180,6 +204,15 @@ def test_a_place_is_free_before_the_end_is_sent(start: Start) -> None:
         assert statuses(site, "/jobs/closing", 2) == [200, 200]
     finally:
         Closing.may_end.set()
+
+
+@pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume")
+@pytest.mark.parametrize(("path", "is_async"), [("/jobs/parts", "False"), ("/jobs/asynchronous-parts", "True")])
+def test_a_stream_stays_of_its_kind(start: Start, path: str, is_async: str) -> None:
+    site = start()
+    for _ in range(2):
+        streamed = site.ask("GET", path)
+        assert (streamed.body, streamed.header("X-Is-Async")) == (b"first last", is_async)
 
 
 def test_functions_of_the_application(start: Start) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import aclosing
 from typing import Any
 
 from asgiref.sync import async_to_sync, sync_to_async
 from django.core.exceptions import PermissionDenied  # type: ignore[import-untyped]
-from django.http import Http404, HttpResponse, StreamingHttpResponse  # type: ignore[import-untyped]
+from django.http import Http404, HttpResponse  # type: ignore[import-untyped]
 from django.http.response import HttpResponseBase  # type: ignore[import-untyped]
 
 from .._middleware import Headers
@@ -99,12 +98,12 @@ def end_with(request: Any, response: HttpResponseBase, end: Callable[[], None]) 
         return end()
     response._resource_closers.append(end)
     weakref.finalize(response, end).atexit = False
-    # Not `streaming_content`, which refers to the response: in a circle it would not be gone at once.
-    if not hasattr(request, "environ"):
-        response.streaming_content = _until_sent(response._iterator, response.charset, end)
     # A server of WSGI may send a file by itself.
-    elif getattr(response, "file_to_stream", None) is None:
-        response.streaming_content = _until_taken(response._iterator, end)
+    if hasattr(request, "environ") and getattr(response, "file_to_stream", None) is not None:
+        return
+    wrapped = _until_sent if response.is_async else _until_taken
+    # Not `streaming_content`, which refers to the response: in a circle it would not be gone at once.
+    response.streaming_content = wrapped(response._iterator, end)
 
 
 def _until_taken(parts: Iterator[Any], end: Callable[[], None]) -> Iterator[Any]:
@@ -112,9 +111,7 @@ def _until_taken(parts: Iterator[Any], end: Callable[[], None]) -> Iterator[Any]
     end()
 
 
-async def _until_sent(parts: Any, charset: str, end: Callable[[], None]) -> AsyncIterator[bytes]:
-    # Of an iterator that is not asynchronous, Django makes one.
-    async with aclosing(aiter(StreamingHttpResponse(parts, charset=charset))) as sent:
-        async for part in sent:
-            yield part
+async def _until_sent(parts: AsyncIterator[Any], end: Callable[[], None]) -> AsyncIterator[Any]:
+    async for part in parts:
+        yield part
     await sync_to_async(end, thread_sensitive=False)()
