@@ -111,12 +111,15 @@ def test_a_limit_above_the_route_is_named_at_once(caplog: pytest.LogCaptureFixtu
 
     @limits("1/hour")
     @routes.get("/orders/{id}")
+    @routes.get("/old/orders/{id}")
     async def orders(_: web.Request) -> web.Response:
         return web.Response(text="an order")
 
     function = f"{__name__}.{test_a_limit_above_the_route_is_named_at_once.__name__}.<locals>.orders"
     advice = "write its decorator below that of the route"
-    assert said(caplog) == [f"route /orders/{{id}}: a limit of {function} is not in force ({advice})"]
+    assert said(caplog) == [
+        f"route {template}: a limit of {function} is not in force ({advice})" for template in ("/old/orders/{id}", "/orders/{id}")
+    ]
 
 
 def test_a_handler_may_be_limited_at_a_further_route(caplog: pytest.LogCaptureFixture) -> None:

@@ -16,7 +16,8 @@ from starlette.routing import Mount, Route  # noqa: E402
 from sluicegate import AsyncRateLimiter  # noqa: E402
 from sluicegate.fastapi import RouteLimits  # noqa: E402
 
-_ADVICE = "write its decorator below that of the route, unless this route is to be unlimited"
+_AT_ONCE = "write its decorator below that of the route"
+_ADVICE = f"{_AT_ONCE}, unless this route is to be unlimited"
 
 
 @asynccontextmanager
@@ -35,11 +36,15 @@ def said_of(app: Any, caplog: pytest.LogCaptureFixture, *paths: str) -> list[str
     with TestClient(app) as client:
         for path in paths:
             assert [client.get(path).status_code for _ in range(2)] == [200, 200], path
+    return said(caplog)
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.message for record in caplog.records if record.name == "sluicegate"]
 
 
-def lacking(template: str, name: str) -> str:
-    return f"route {template}: a limit of {__name__}.{name} is not in force ({_ADVICE})"
+def lacking(template: str, name: str, advice: str = _ADVICE) -> str:
+    return f"route {template}: a limit of {__name__}.{name} is not in force ({advice})"
 
 
 async def answer(_: Any = None) -> Any:
@@ -83,10 +88,38 @@ def test_a_limit_above_the_route_is_named_at_once(caplog: pytest.LogCaptureFixtu
     @limits.endpoint("1/minute")
     async def items() -> Any: ...
 
-    said = [record.message for record in caplog.records if record.name == "sluicegate"]
-    name = f"{__name__}.{test_a_limit_above_the_route_is_named_at_once.__name__}.<locals>.orders"
-    advice = "write its decorator below that of the route"
-    assert said == [f"route /shop/orders/{{order}}: a limit of {name} is not in force ({advice})"]
+    name = f"{test_a_limit_above_the_route_is_named_at_once.__name__}.<locals>.orders"
+    assert said(caplog) == [lacking("/shop/orders/{order}", name, _AT_ONCE)]
+
+
+def test_each_route_of_a_function_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    app, limits = application()
+    app.add_middleware(limits.middleware)
+    router, unseen = fastapi.APIRouter(), [fastapi.APIRouter()]
+
+    @limits.endpoint("9/minute")
+    @limits.endpoint("1/minute")
+    @router.get("/orders")
+    @router.get("/old/orders")
+    @unseen[0].get("/other")
+    async def orders() -> Any: ...
+
+    name = f"{test_each_route_of_a_function_is_named_once.__name__}.<locals>.orders"
+    at_once = [lacking("/old/orders", name, _AT_ONCE), lacking("/orders", name, _AT_ONCE)]
+    assert said(caplog) == at_once
+    app.include_router(router, prefix="/v1")
+    app.include_router(unseen[0])
+    assert said_of(app, caplog, "/v1/orders") == [*at_once, lacking("/other", name)]
+
+
+class Called:
+    async def __call__(self) -> Any: ...
+
+
+def test_a_limit_above_the_route_of_an_object(caplog: pytest.LogCaptureFixture) -> None:
+    router, limits = fastapi.APIRouter(), application()[1]
+    limits.endpoint("1/minute")(router.get("/orders")(Called()))
+    assert said(caplog) == [lacking("/orders", Called.__name__, _AT_ONCE)]
 
 
 def test_one_of_a_mounted_application(caplog: pytest.LogCaptureFixture) -> None:
@@ -96,8 +129,8 @@ def test_one_of_a_mounted_application(caplog: pytest.LogCaptureFixture) -> None:
     app.mount("/inner", inner)
     app.router.routes.append(Mount("/shops/{shop}", routes=[Route("/orders", other)]))
     app.add_middleware(limits.middleware)
-    said = said_of(app, caplog, "/inner/items", "/shops/1/orders")
-    assert said == [lacking("/inner/items", "answer"), lacking("/shops/{shop}/orders", "other")]
+    got = said_of(app, caplog, "/inner/items", "/shops/1/orders")
+    assert got == [lacking("/inner/items", "answer"), lacking("/shops/{shop}/orders", "other")]
     assert len(kept) == 2
 
 

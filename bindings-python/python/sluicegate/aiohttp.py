@@ -18,7 +18,7 @@ from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
 from ._middleware import Headers, ensure
 from ._routes.deciding import Denial, Framework, Route, asynchronous, instance_of, shared
-from ._routes.misplaced import Misplaced, is_named_at_definition
+from ._routes.misplaced import Misplaced
 from ._routes.request import RouteRequest
 from ._told import Told, denied, told
 
@@ -125,9 +125,8 @@ class RouteLimits:
                     if flight is not None:
                         await flight.ended(is_kept=route.hooks.is_kept(response, response.status))
 
-            # What is named now is not to be named again.
-            if not is_named_at_definition(handler, sys._getframe(1), _served_by):
-                _MISPLACED.watch(limited)
+            _MISPLACED.name_at_definition(handler, sys._getframe(1), _served_by)
+            _MISPLACED.watch(limited)
             return limited
 
         return decorate

@@ -25,7 +25,6 @@ from ._native import Decision
 from ._routes.asgi import Reply, RouteMiddleware, Settlement, answer_of, encoded
 from ._routes.deciding import Denial, Framework, Route, Verdict, asynchronous, instance_of, shared
 from ._routes.endpoint import Handed
-from ._routes.misplaced import is_named_at_definition
 from ._routes.request import RouteRequest
 from ._routes.starlette import MISPLACED, name_misplaced, served_by
 from ._routes.templates import template_of
@@ -151,9 +150,8 @@ class RouteLimits:
                 return response
 
             limited.__signature__ = handed.signature  # type: ignore[attr-defined]
-            # What is named now is not to be named again.
-            if not is_named_at_definition(function, sys._getframe(1), served_by):
-                MISPLACED.watch(limited)
+            MISPLACED.name_at_definition(function, sys._getframe(1), served_by)
+            MISPLACED.watch(limited)
             return limited
 
         return decorate
