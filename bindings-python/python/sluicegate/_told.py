@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 _KEY = "sluicegate.told"
@@ -14,11 +14,11 @@ class Told:
     __slots__ = ("_told", "is_denied")
 
     def __init__(self) -> None:
-        self._told: list[Iterable[tuple[str, str]]] = []
+        self._told: list[Sequence[tuple[str, str]]] = []
         # By one further in, whose answer is left alone.
         self.is_denied = False
 
-    def claim(self, headers: Iterable[tuple[str, str]], sent: Iterable[tuple[str, str]]) -> bool:
+    def claim(self, headers: Sequence[tuple[str, str]], sent: Iterable[tuple[str, str]]) -> bool:
         """Whether an answer, which has `sent` so far, gets these headers: it is for one client, and no limit further in told it."""
         lowered = [(name.lower(), value) for name, value in sent]
         if self.is_denied or self._has_told(lowered) or _is_for_all(lowered):
@@ -26,7 +26,7 @@ class Told:
         self.note(headers)
         return True
 
-    def note(self, headers: Iterable[tuple[str, str]]) -> None:
+    def note(self, headers: Sequence[tuple[str, str]]) -> None:
         """Notes what an answer that is made later may have."""
         self._told.append(headers)
 
@@ -57,7 +57,7 @@ def told(place: Any, key: Any = _KEY) -> Told:
     return found
 
 
-def note(place: Any, headers: Iterable[tuple[str, str]]) -> None:
+def note(place: Any, headers: Sequence[tuple[str, str]]) -> None:
     """Notes the headers of an answer that is made later, for the limits further out, if there are any."""
     found: Told | None = place.get(_KEY)
     if found is not None:
