@@ -16,6 +16,7 @@ from conftest import RULES
 from outages import Server
 
 from sluicegate import ConnectionFailedError, RateLimiter, SluicegateError
+from sluicegate._events import hand_on
 
 
 @pytest.fixture
@@ -196,25 +197,91 @@ def test_a_program_ends_while_lines_wait_for_a_handler(wait: float) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_a_handler_that_raises_keeps_no_other_line_from_being_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    raised: list[threading.ExceptHookArgs] = []
-    monkeypatch.setattr(threading, "excepthook", raised.append)
+# No thread has room for its stack.
+NO_THREAD = """if True:
+    import logging, resource, sys, threading
+    from sluicegate import RateLimiter
 
-    class Raises(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            raise ValueError(record.getMessage())
+    class Prints(logging.Handler):
+        def emit(self, record):
+            print(record.event)
 
-    handler, log = Raises(), logging.getLogger("sluicegate")
-    level = log.level
-    log.addHandler(handler)
-    log.setLevel(logging.DEBUG)
-    try:
-        rules = [{"rule_id": rule_id, "rate": "1/d", "shadow": True} for rule_id in ("one", "two", "three")]
-        with RateLimiter("memory://", rules=rules) as limiter:
-            for rule in rules * 2:
-                limiter.check(str(rule["rule_id"]), "k")
-        until(lambda: len(raised) == len(rules))
-        assert {args.exc_type for args in raised} == {ValueError}
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(level)
+    logging.getLogger("sluicegate").addHandler(Prints())
+    logging.getLogger("sluicegate").setLevel(logging.DEBUG)
+    rules = [{"rule_id": f"trial-{number}", "rate": "1/d", "shadow": True} for number in range(3)]
+    limiter = RateLimiter("memory://", rules=rules)
+    threading.stack_size(8 << 30)
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    for rule in rules * 2:
+        limiter.check(rule["rule_id"], "k")
+"""
+
+
+def test_lines_for_which_no_thread_can_be_started_are_written_at_the_end() -> None:
+    done = subprocess.run([sys.executable, "-c", NO_THREAD], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "shadow_denied\n" * 3, "")
+
+
+class Calls(logging.Handler):
+    """Calls a function with each record of a block."""
+
+    def __init__(self, function: Callable[[logging.LogRecord], object]) -> None:
+        super().__init__()
+        self._function = function
+        self._log = logging.getLogger("sluicegate")
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._function(record)
+
+    def __enter__(self) -> None:
+        self._level_before = self._log.level
+        self._log.addHandler(self)
+        self._log.setLevel(logging.DEBUG)
+
+    def __exit__(self, *_: object) -> None:
+        self._log.removeHandler(self)
+        self._log.setLevel(self._level_before)
+
+
+def deny_in_shadow(*names: str) -> None:
+    rules = [{"rule_id": name, "rate": "1/d", "shadow": True} for name in names]
+    with RateLimiter("memory://", rules=rules) as limiter:
+        for name in names * 2:
+            limiter.check(name, "k")
+
+
+@pytest.mark.parametrize("hook_raises", [False, True])
+def test_a_handler_that_raises_keeps_no_other_line_from_being_written(hook_raises: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[type[BaseException]] = []
+
+    def hook(args: threading.ExceptHookArgs) -> None:
+        raised.append(args.exc_type)
+        if hook_raises:
+            raise OSError("nowhere to report to")
+
+    def fail_to_write(record: logging.LogRecord) -> None:
+        raise ValueError(record.getMessage())
+
+    monkeypatch.setattr(threading, "excepthook", hook)
+    with Calls(fail_to_write):
+        deny_in_shadow("one", "two", "three")
+        until(lambda: raised == [ValueError] * 3)
+
+
+def test_lines_beyond_those_that_may_wait_are_dropped() -> None:
+    written: list[str] = []
+    begun, may_end = threading.Event(), threading.Event()
+
+    def write(record: logging.LogRecord) -> None:
+        begun.set()
+        may_end.wait()
+        written.append(record.getMessage())
+
+    with Calls(write):
+        hand_on(logging.INFO, "written meanwhile", "test")
+        assert begun.wait(60)
+        for number in range(1001):
+            hand_on(logging.INFO, str(number), "test")
+        may_end.set()
+        until(lambda: len(written) >= 1001)
+    assert written[1:1001] == [str(number) for number in range(1000)]
