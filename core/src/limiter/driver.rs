@@ -1,10 +1,8 @@
 //! How a limiter reaches its server: by a driver that blocks, or by one for tasks.
 
 use std::future::ready;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
+use std::thread;
+use std::time::Duration;
 
 use redis::Value;
 
@@ -59,13 +57,6 @@ pub(super) trait Driver: Send + Sync + 'static {
 
     /// Lets this time pass between two attempts.
     fn pause(&self, span: Duration) -> impl Future<Output = Result<()>> + Send;
-
-    /// Waits for what `poll` answers, which has its context woken; `None`: the time of the call is up.
-    fn wait_for<T: Send>(
-        &self,
-        poll: impl FnMut(&mut Context<'_>) -> Poll<T> + Send,
-        deadline: CallDeadline,
-    ) -> impl Future<Output = Option<T>> + Send;
 
     /// Gives a part of a call that few calls need memory of its own, where a call is kept while it waits.
     fn apart<F: Future + Send>(part: F) -> impl Future<Output = F::Output> + Send;
@@ -125,42 +116,11 @@ impl Driver for BlockingRedis {
         ready(Ok(()))
     }
 
-    fn wait_for<T: Send>(
-        &self,
-        poll: impl FnMut(&mut Context<'_>) -> Poll<T> + Send,
-        deadline: CallDeadline,
-    ) -> impl Future<Output = Option<T>> + Send {
-        ready(park(poll, deadline))
-    }
-
     fn apart<F: Future + Send>(part: F) -> impl Future<Output = F::Output> + Send {
         part
     }
 
     fn close(&self) {
         Self::close(self);
-    }
-}
-
-/// Parks this thread until there is an answer.
-fn park<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>, deadline: CallDeadline) -> Option<T> {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    loop {
-        if let Poll::Ready(answer) = poll(&mut Context::from_waker(&waker)) {
-            return Some(answer);
-        }
-        let left = deadline.by.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return None;
-        }
-        thread::park_timeout(left);
-    }
-}
-
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
     }
 }

@@ -1,8 +1,6 @@
 //! The driver for tasks.
 
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use redis::Value;
@@ -72,21 +70,6 @@ impl Driver for Tasks {
     async fn pause(&self, span: Duration) -> Result<()> {
         sleeper(self.sleeper.as_ref())?.sleep(Instant::now() + span).await;
         Ok(())
-    }
-
-    /// Where there is no runtime, without an end of its own: what is waited for has one.
-    async fn wait_for<T: Send>(
-        &self,
-        mut poll: impl FnMut(&mut Context<'_>) -> Poll<T> + Send,
-        deadline: CallDeadline,
-    ) -> Option<T> {
-        let mut end = sleeper(self.sleeper.as_ref()).ok().map(|sleeper| sleeper.sleep(deadline.by));
-        poll_fn(|context| match (poll(context), &mut end) {
-            (Poll::Ready(answer), _) => Poll::Ready(Some(answer)),
-            (Poll::Pending, Some(end)) => end.as_mut().poll(context).map(|()| None),
-            (Poll::Pending, None) => Poll::Pending,
-        })
-        .await
     }
 
     fn apart<F: Future + Send>(part: F) -> impl Future<Output = F::Output> + Send {

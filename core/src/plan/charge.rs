@@ -1,7 +1,6 @@
 //! What one item of a call is about, and what it asks of which states.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use once_cell::race::OnceBox;
 
@@ -10,7 +9,7 @@ use crate::algorithm::{Blocking, Micros, Policy, Terms};
 use crate::catalog::{Catalog, KeyRecordPolicy, LimitNumber, ReadyLimit, ReadyRule};
 use crate::error::Result;
 use crate::keys::key;
-use crate::regions::{FirstTerms, OnceRegion};
+use crate::regions::OnceRegion;
 use crate::request::{Check, CheckOptions};
 use crate::reservation::TicketItem;
 use crate::rules::{MAX_MICROS, Scope};
@@ -147,7 +146,7 @@ impl<'a> Target<'a> {
             is_part: false,
             first_policy: OnceBox::new(),
             region: OnceRegion::default(),
-            awaits: None,
+            is_unheard: false,
         })
     }
 }
@@ -174,8 +173,8 @@ pub(crate) struct Charge<'a> {
     pub(crate) is_part: bool,
     /// Which region is in charge of it.
     pub(crate) region: OnceRegion,
-    /// The terms of that region, where they are yet to be heard.
-    pub(crate) awaits: Option<Arc<FirstTerms>>,
+    /// Whether that region has yet to say its terms.
+    pub(crate) is_unheard: bool,
     /// The policy of the first call, where this one repeats it and the rule was changed in between.
     pub(super) first_policy: OnceBox<Policy>,
 }

@@ -61,7 +61,7 @@ impl<'a> Charge<'a> {
             is_part: self.is_part,
             first_policy: OnceBox::new(),
             region: OnceRegion::default(),
-            awaits: None,
+            is_unheard: false,
         }
     }
 

@@ -13,4 +13,4 @@ mod stated;
 pub(crate) use deposit::Deposit;
 pub(crate) use map::RegionMap;
 pub(crate) use once::OnceRegion;
-pub(crate) use stated::{FirstTerms, KnownTerms, StatedTerms};
+pub(crate) use stated::StatedTerms;

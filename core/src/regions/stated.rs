@@ -1,14 +1,11 @@
 //! On which terms regions decide: where they differ, those of the region in charge of a key apply.
 
-use std::mem::{replace, take};
-use std::sync::{Arc, MutexGuard};
+use std::sync::MutexGuard;
 
 use hashbrown::HashMap;
 
 use crate::algorithm::{Micros, Terms};
 use crate::catalog::LimitNumber;
-use crate::error::{Error, Result};
-use crate::sync::awaited::Awaited;
 use crate::sync::fork::PerProcess;
 use crate::sync::lock::Mutex;
 
@@ -22,18 +19,20 @@ const SOON: Micros = 1_000_000;
 /// How often the log says that the terms of a region differ.
 const LOG_EVERY: Micros = 60_000_000;
 
+/// What was not used for so long may be forgotten: servers keep what was stated for as long.
+const KEPT: Micros = 3_600_000_000;
+
 /// What this process has stated of its own region at [`None`], and what it has heard of others, by their places.
 #[derive(Debug)]
 pub(crate) struct StatedTerms(PerProcess<Mutex<Known>>);
 
-type Known = HashMap<(Option<usize>, LimitNumber), Stated>;
-
-/// The first answer of a region: the terms that it has stated, if any, or why it cannot be asked.
-pub(crate) type FirstTerms = Awaited<Result<Option<Terms>>>;
+type Known = HashMap<Name, Stated>;
+type Name = (Option<usize>, LimitNumber);
 
 #[derive(Debug)]
 struct Stated {
-    terms: KnownTerms,
+    /// What the region has stated, if anything.
+    terms: Option<Terms>,
     /// When it is to be stated, or looked up, again.
     due: Micros,
     log: DifferenceLog,
@@ -46,21 +45,6 @@ struct DifferenceLog {
     last: Option<Micros>,
     /// Whether it is to say so, when it may.
     is_owed: bool,
-}
-
-/// What is known of the terms of a region.
-#[derive(Debug, Clone)]
-pub(crate) enum KnownTerms {
-    /// What it has stated, if anything.
-    Heard(Option<Terms>),
-    /// It has not answered yet.
-    Awaited(Arc<FirstTerms>),
-}
-
-impl Default for KnownTerms {
-    fn default() -> Self {
-        Self::Awaited(Arc::default())
-    }
 }
 
 impl Default for StatedTerms {
@@ -80,28 +64,25 @@ impl StatedTerms {
     #[inline]
     pub(crate) fn states(&self, limit: LimitNumber, terms: Terms, now: Micros) -> bool {
         let mut known = self.known();
-        let before = known.get(&(None, limit));
-        if before.is_some_and(|before| before.is_stated(terms) && !before.is_due(now)) {
+        let stated = known.get(&(None, limit));
+        if stated.is_some_and(|stated| stated.terms == Some(terms) && !stated.is_due(now)) {
             return false;
         }
-        make_room(&mut known, now);
-        let heard = KnownTerms::Heard(Some(terms));
-        known.insert((None, limit), Stated { terms: heard, due: now + EVERY, log: DifferenceLog::default() });
+        let stated = entry(&mut known, (None, limit), now);
+        (stated.terms, stated.due) = (Some(terms), now + EVERY);
         true
     }
 
-    /// The terms of another region, and whether to look them up now.
+    /// What another region has stated, if anything, and whether to look it up again now; `None`: it has yet to be asked.
     #[inline]
-    pub(crate) fn of(&self, region: usize, limit: LimitNumber, now: Micros) -> (KnownTerms, bool) {
+    pub(crate) fn of(&self, region: usize, limit: LimitNumber, now: Micros) -> Option<(Option<Terms>, bool)> {
         let mut known = self.known();
-        make_room(&mut known, now);
-        let fresh = || Stated { terms: KnownTerms::default(), due: now, log: DifferenceLog::default() };
-        let known = known.entry((Some(region), limit)).or_insert_with(fresh);
-        let is_due = known.is_due(now);
+        let stated = known.get_mut(&(Some(region), limit))?;
+        let is_due = stated.is_due(now);
         if is_due {
-            known.due = now + EVERY;
+            stated.due = now + EVERY;
         }
-        (known.terms.clone(), is_due)
+        Some((stated.terms, is_due))
     }
 
     /// Takes note of what another region has stated, if anything. Answers whether the log is to say that these are other
@@ -114,43 +95,32 @@ impl StatedTerms {
         now: Micros,
     ) -> bool {
         let mut known = self.known();
-        let Some(stated) = known.get_mut(&(Some(region), limit)) else { return false };
-        let before = replace(&mut stated.terms, KnownTerms::Heard(theirs));
-        let is_news = !matches!(before, KnownTerms::Heard(before) if before == theirs);
-        let is_to_be_logged = stated.log.is_due(theirs.is_some_and(|theirs| theirs != own), is_news, now);
-        drop(known);
-        if let KnownTerms::Awaited(awaited) = before {
-            awaited.answer(Ok(theirs));
-        }
-        is_to_be_logged
+        let stated = entry(&mut known, (Some(region), limit), now);
+        let is_news = stated.terms != theirs;
+        stated.terms = theirs;
+        stated.log.is_due(theirs.is_some_and(|theirs| theirs != own), is_news, now)
     }
 
-    /// Takes note that nothing came of what was asked of a region, or stated of the own one. Who has waited for the first
-    /// answer has none; the next call asks anew. By a region that is there and cannot say, the own terms apply.
-    pub(crate) fn lost(&self, region: Option<usize>, limit: LimitNumber, error: &Error) {
-        let mut known = self.known();
-        let Some(stated) = known.get_mut(&(region, limit)) else { return };
-        stated.due -= EVERY - SOON;
-        let KnownTerms::Awaited(awaited) = &mut stated.terms else { return };
-        let awaited = take(awaited);
-        let answer = if error.is_undecided() {
-            stated.due -= SOON;
-            Err(error.clone())
-        } else {
-            stated.terms = KnownTerms::Heard(None);
-            Ok(None)
-        };
-        drop(known);
-        awaited.answer(answer);
+    /// Takes note that a region is there and cannot say its terms. What was heard before holds.
+    pub(crate) fn refused(&self, region: usize, limit: LimitNumber, now: Micros) {
+        entry(&mut self.known(), (Some(region), limit), now).due = now + EVERY;
+    }
+
+    /// Takes note that nothing came of what was asked of a region, or stated of the own one. What was heard before holds.
+    pub(crate) fn lost(&self, region: Option<usize>, limit: LimitNumber) {
+        if let Some(stated) = self.known().get_mut(&(region, limit)) {
+            stated.due -= EVERY - SOON;
+        }
     }
 }
 
 /// Before it would grow, it forgets what nobody has used for long, such as limits that are gone.
-fn make_room(known: &mut Known, now: Micros) {
-    if known.len() == known.capacity() {
-        let is_gone = |stated: &Stated| stated.is_due(now) && stated.is_due(now - EVERY);
-        known.retain(|_, stated| stated.is_waited_for() || !is_gone(stated));
+fn entry(known: &mut Known, name: Name, now: Micros) -> &mut Stated {
+    if known.len() == known.capacity() && !known.contains_key(&name) {
+        // After a step of the clock back, too.
+        known.retain(|_, stated| (now - KEPT..=now + EVERY).contains(&stated.due));
     }
+    known.entry(name).or_insert(Stated { terms: None, due: now + EVERY, log: DifferenceLog::default() })
 }
 
 impl DifferenceLog {
@@ -171,34 +141,15 @@ impl Stated {
     fn is_due(&self, now: Micros) -> bool {
         now >= self.due || self.due > now + EVERY
     }
-
-    fn is_stated(&self, terms: Terms) -> bool {
-        matches!(self.terms, KnownTerms::Heard(Some(stated)) if stated == terms)
-    }
-
-    fn is_waited_for(&self) -> bool {
-        matches!(&self.terms, KnownTerms::Awaited(awaited) if Arc::strong_count(awaited) > 1)
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::task::{Context, Poll, Waker};
-
     use super::*;
-    use crate::error::ErrorKind;
     use crate::redis::tests::in_child;
 
     const OURS: Terms = [10.0, 0.0, 0.0];
     const THEIRS: Terms = [4.0, 0.0, 0.0];
-
-    /// What is known of a region, if it has answered, and whether to look it up.
-    fn of(stated: &StatedTerms, region: usize, now: Micros) -> (Option<Option<Terms>>, bool) {
-        match stated.of(region, 1, now) {
-            (KnownTerms::Heard(terms), is_due) => (Some(terms), is_due),
-            (KnownTerms::Awaited(_), is_due) => (None, is_due),
-        }
-    }
 
     #[test]
     fn terms_are_stated_when_they_change_and_now_and_then() {
@@ -214,14 +165,15 @@ mod tests {
     #[test]
     fn terms_of_others_are_looked_up_now_and_then() {
         let stated = StatedTerms::default();
-        assert_eq!(of(&stated, 0, 0), (None, true));
-        assert_eq!(of(&stated, 0, 1), (None, false), "asked already");
+        assert_eq!([0, 1].map(|now| stated.of(0, 1, now)), [None, None], "who calls has to ask");
         assert!(stated.heard(0, 1, (Some(THEIRS), OURS), 1));
-        assert_eq!(of(&stated, 0, 1), (Some(Some(THEIRS)), false));
-        assert_eq!(of(&stated, 1, 1), (None, true), "another region");
-        assert_eq!(of(&stated, 0, EVERY), (Some(Some(THEIRS)), true), "they hold until they are heard anew");
-        assert!(!stated.heard(0, 1, (None, OURS), EVERY));
-        assert_eq!(of(&stated, 0, EVERY), (Some(None), false));
+        assert_eq!(stated.of(0, 1, 1), Some((Some(THEIRS), false)));
+        assert_eq!(stated.of(1, 1, 1), None, "another region");
+        let (due, then) = (EVERY + 1, 2 * EVERY);
+        assert_eq!(stated.of(0, 1, due), Some((Some(THEIRS), true)), "they hold until they are heard anew");
+        assert_eq!(stated.of(0, 1, then), Some((Some(THEIRS), false)), "asked already");
+        assert!(!stated.heard(0, 1, (None, OURS), then));
+        assert_eq!(stated.of(0, 1, then), Some((None, false)));
     }
 
     #[test]
@@ -239,77 +191,49 @@ mod tests {
 
     #[test]
     fn what_was_lost_is_stated_and_asked_again_soon() {
-        let (stated, error) = (StatedTerms::default(), Error::new(ErrorKind::Timeout, "no answer"));
-        assert!(stated.states(1, OURS, 0));
-        stated.lost(None, 1, &error);
-        assert_eq!([SOON - 1, SOON].map(|now| stated.states(1, OURS, now)), [false, true]);
-        assert!(stated.of(0, 1, 0).1);
-        stated.heard(0, 1, (Some(THEIRS), OURS), 0);
-        stated.lost(Some(0), 1, &error);
-        assert_eq!([SOON - 1, SOON].map(|now| of(&stated, 0, now).1), [false, true]);
-        stated.lost(Some(3), 1, &error);
-    }
-
-    /// What those who have waited for the first answer are told.
-    fn told(error: Option<&Error>) -> (Vec<Poll<Result<Option<Terms>>>>, StatedTerms) {
         let stated = StatedTerms::default();
-        let waiting = [0, 1, 2].map(|now| stated.of(0, 1, now));
-        assert_eq!(waiting.each_ref().map(|(_, is_due)| *is_due), [true, false, false], "one asks for all");
-        match error {
-            Some(error) => stated.lost(Some(0), 1, error),
-            None => drop(stated.heard(0, 1, (Some(THEIRS), OURS), 0)),
-        }
-        let told = waiting.map(|(known, _)| match known {
-            KnownTerms::Awaited(awaited) => awaited.poll(&Context::from_waker(Waker::noop())),
-            KnownTerms::Heard(_) => panic!("nothing was heard"),
-        });
-        (told.into(), stated)
-    }
-
-    #[test]
-    fn all_who_wait_hear_the_first_answer() {
-        let (heard, stated) = told(None);
-        assert_eq!(heard, vec![Poll::Ready(Ok(Some(THEIRS))); 3]);
-        assert_eq!(of(&stated, 0, 3), (Some(Some(THEIRS)), false));
-    }
-
-    #[test]
-    fn where_a_region_cannot_be_asked_the_next_call_asks_again() {
-        let error = Error::new(ErrorKind::Timeout, "no answer");
-        let (heard, stated) = told(Some(&error));
-        assert_eq!(heard, vec![Poll::Ready(Err(error)); 3]);
-        assert_eq!(of(&stated, 0, 3), (None, true));
-    }
-
-    #[test]
-    fn by_a_region_that_cannot_say_the_own_terms_apply() {
-        let (heard, stated) = told(Some(&Error::new(ErrorKind::Server, "NOPERM")));
-        assert_eq!(heard, vec![Poll::Ready(Ok(None)); 3]);
+        assert!(stated.states(1, OURS, 0));
+        stated.lost(None, 1);
+        assert_eq!([SOON - 1, SOON].map(|now| stated.states(1, OURS, now)), [false, true]);
+        stated.heard(0, 1, (Some(THEIRS), OURS), 0);
+        stated.lost(Some(0), 1);
         assert_eq!(
-            [SOON - 1, SOON].map(|now| of(&stated, 0, now)),
-            [(Some(None), false), (Some(None), true)]
+            [SOON - 1, SOON].map(|now| stated.of(0, 1, now)),
+            [false, true].map(|due| Some((Some(THEIRS), due)))
         );
+        stated.lost(Some(3), 1);
+        assert_eq!(stated.of(3, 1, 0), None);
+        [0, 3].into_iter().for_each(|region| stated.refused(region, 1, SOON));
+        let known = [0, 3].map(|region| stated.of(region, 1, EVERY));
+        assert_eq!(known, [Some(THEIRS), None].map(|terms| Some((terms, false))), "asked again in a while");
     }
 
     #[test]
     fn a_forked_child_needs_no_lock_of_its_parent() {
         let stated = StatedTerms::default();
         let locked = stated.known();
-        assert!(in_child(|| stated.states(1, OURS, 0) && stated.of(0, 1, 0).1));
+        assert!(in_child(|| stated.states(1, OURS, 0) && stated.of(0, 1, 0).is_none()));
         drop(locked);
+    }
+
+    #[test]
+    fn what_is_seldom_used_is_kept() {
+        let (stated, minute) = (StatedTerms::default(), 60_000_000);
+        (0..3).for_each(|region| assert!(stated.heard(region, 1, (Some(THEIRS), OURS), 0)));
+        let is_full = |known: &Known| known.len() == known.capacity();
+        assert!(is_full(&stated.known()), "there is room, and so nothing to be seen");
+        (1..40).for_each(|turn| assert!(stated.states(turn, OURS, 30 * minute)));
+        assert_eq!(stated.of(0, 1, 30 * minute), Some((Some(THEIRS), true)));
     }
 
     #[test]
     fn limits_that_are_gone_are_forgotten() {
         let stated = StatedTerms::default();
-        let awaited = stated.of(7, 7, 0).0;
         for limit in 0..100_000 {
-            let now = Micros::try_from(limit).unwrap() * 1_000_000;
-            assert!(stated.states(limit, OURS, now) && stated.of(0, limit, now).1);
+            let now = Micros::try_from(limit).unwrap() * KEPT / 100;
+            assert!(stated.states(limit, OURS, now));
+            stated.heard(0, limit, (Some(THEIRS), OURS), now);
         }
-        assert!(stated.known().len() < 200, "{} are kept", stated.known().len());
-        stated.heard(7, 7, (None, OURS), 0);
-        let KnownTerms::Awaited(awaited) = awaited else { panic!("nothing was heard") };
-        assert!(awaited.poll(&Context::from_waker(Waker::noop())).is_ready(), "what is waited for is kept");
+        assert!(stated.known().len() < 1_000, "{} are kept", stated.known().len());
     }
 }

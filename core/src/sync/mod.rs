@@ -1,6 +1,5 @@
 //! What threads share, and what a forked child must not share with its parent.
 
-pub(crate) mod awaited;
 pub(crate) mod fork;
 #[cfg(feature = "bridge")]
 pub(crate) mod inbox;
