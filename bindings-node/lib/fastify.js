@@ -111,7 +111,7 @@ function routeLimits(limiter, defaults) {
     decorate(fastify);
     fastify.addHook('onRoute', (route) => limitByConfig(route, (stated, options) => hookOf(new Route(shared, stated, options), route.url)));
     // Requests are looked at only where there is something to be found: what tells of their route takes as long as a check.
-    if (hasRoutes(fastify)) fastify.addHook('preHandler', ensureLimited);
+    if (hasRoutes(fastify) || hasChildren(fastify)) fastify.addHook('preHandler', ensureLimited);
   };
   return Object.assign(limits, { plugin: forInstance(plugin, 'sluicegate-routes') });
 }
@@ -134,7 +134,7 @@ class FastifyRouteRequest extends NodeRequest {
 
 /**
  * A hook that limits one route, whose template is known, or several: then each request tells it, for which Fastify makes an object.
- * Where nothing is waited for, it calls `done`; an application that calls it has none.
+ * Where nothing is waited for, it calls `done`; an application that calls it passes none, and Fastify passes a payload in its place to `preParsing`.
  */
 function hookOf(route, known) {
   const limit = (request, reply, done) => {
@@ -144,7 +144,7 @@ function hookOf(route, known) {
     return ruled(route, ruling, asked, reply) ?? done();
   };
   const limitLater = async (request, reply) => limit(request, reply, () => undefined);
-  return (request, reply, done) => (done === undefined ? limitLater(request, reply) : limit(request, reply, done));
+  return (request, reply, done) => (typeof done === 'function' ? limit(request, reply, done) : limitLater(request, reply));
 }
 
 /** Lets a request go on, or promises the answer. */
@@ -177,6 +177,12 @@ function limitByConfig(route, limits) {
 /** Whether an application has routes, as it prints them. */
 function hasRoutes(fastify) {
   return fastify.printRoutes().trim() !== '(empty tree)';
+}
+
+/** Whether an instance has child instances, whose routes it is not told of. Where Fastify names the list otherwise, it may have some. */
+function hasChildren(fastify) {
+  const name = Object.getOwnPropertySymbols(fastify).find(({ description }) => description === 'fastify.children');
+  return name === undefined || fastify[name].length > 0;
 }
 
 /** A route that was added before the plugin has a limit that nothing keeps. */

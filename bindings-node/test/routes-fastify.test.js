@@ -137,6 +137,32 @@ each(FASTIFY, 'a route that is added before the plugin is not unlimited', async 
   assert.match(body, /register the plugin before the routes/);
 });
 
+each(FASTIFY, 'nor is one of an instance that is older than the plugin', async (fastify, t) => {
+  const app = fastify();
+  let inner;
+  await app.register(async (child) => {
+    inner = child;
+  });
+  await app.register(routeLimits(await connect()).plugin);
+  inner.get('/', { config: { limit: '5/minute' } }, () => 'reached');
+  const get = await open(t, app);
+  const { status, body } = await get('/');
+  assert.equal(status, 500);
+  assert.match(body, /register the plugin before the routes/);
+});
+
+for (const [hook, method] of [['onRequest', 'GET'], ['preParsing', 'GET'], ['preValidation', 'GET'], ['preHandler', 'GET'], ['preParsing', 'POST']]) {
+  each(FASTIFY, `a limit is a hook ${hook} of ${method}`, async (fastify, t) => {
+    const app = fastify();
+    app.route({ method, url: '/', [hook]: routeLimits(await connect())('3/minute'), handler: (request) => request.body ?? 'reached' });
+    const get = await open(t, app);
+    const sent = method === 'POST' ? { method, headers: { 'content-type': 'text/plain' }, body: 'sent' } : { method };
+    const got = [];
+    for (let count = 0; count < 4; count += 1) got.push((await get('/', sent)).status);
+    assert.deepEqual(got, [200, 200, 200, 429]);
+  });
+}
+
 each(FASTIFY, 'a streamed answer holds its place until its end', async (fastify, t) => {
   const { PassThrough } = require('node:stream');
   const limiter = await connect([{ rule_id: 'place', algorithm: 'concurrency', limit: 1 }]);
