@@ -44,7 +44,8 @@ class Misplaced:
             for function in self._below_limit(stack):
                 self._around.pop(function, None)
         lacking = [(template, stack) for template, stack in stacks if any(map(self._lacks_limit, stack))]
-        for template, name in sorted({(template, _name_of(stack[0])) for template, stack in lacking if not self._is_logged(template, stack)}):
+        named = {(template, _name_of(stack[0])) for template, stack in lacking if not self._is_logged(template, stack)}
+        for template, name in sorted(named):
             _LOG.warning(
                 "route %s: a limit of %s is not in force (write its decorator below that of the route, unless this route is to be "
                 "unlimited)",
