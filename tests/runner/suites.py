@@ -45,8 +45,9 @@ FORM = step("format", "cargo", "fmt", "--all", "--check", most=60)
 PROGRAMS = step("programs", "tests/runner/programs", "--build")
 COMPILED = step("compile", "tests/runner/programs", "--compile", after=("programs",))
 LINTS = step("lints", "cargo", "clippy", *WORKSPACE, "--all-targets", "--", "-D", "warnings")
-# Default features only, at night: dependencies are checked once more for them.
-FEWER = step("lints by default", "cargo", "clippy", "-p", "sluicegate", "--all-targets", "--locked", "--", "-D", "warnings")
+# Default features only; tests too at night.
+FEWER = step("lints by default", "cargo", "clippy", "-p", "sluicegate", "--locked", "--", "-D", "warnings")
+FEWER_TESTS = step("lints of tests by default", "cargo", "clippy", "-p", "sluicegate", "--all-targets", "--locked", "--", "-D", "warnings")
 DOCUMENTED = step("documentation", "env", "RUSTDOCFLAGS=-D warnings", "cargo", "doc", "--no-deps", *WORKSPACE)
 
 # In the order in which they are wanted: the first that can run runs first.
@@ -60,6 +61,7 @@ RUN = [
     packed("crates"),
     COMPILED,
     LINTS,
+    FEWER,
     DOCUMENTED,
     unittests("reference"),
     suite("core", of_cargo, "tests/runner/programs", after=("compile",), most=1800),
@@ -99,7 +101,7 @@ BY_NIGHT = {"SLUICEGATE_LONG_TESTS": "1"}
 NIGHTLY = [
     PROGRAMS,
     COMPILED,
-    FEWER,
+    FEWER_TESTS,
     suite("core", of_cargo, "tests/runner/programs", after=("compile",), most=3600),
     *map(package, KINDS),
     suite("packages", of_runner, "tests/packages/run", "--all", after=PACKAGES, most=3600),

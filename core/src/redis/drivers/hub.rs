@@ -167,6 +167,7 @@ impl Hub {
     }
 
     /// Whether there is only one call.
+    #[cfg(feature = "bridge")]
     pub(crate) fn is_alone(&self) -> bool {
         self.lock().is_alone()
     }
