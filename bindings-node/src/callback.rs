@@ -18,7 +18,7 @@ impl Callback {
     #[allow(unsafe_code)]
     pub(crate) fn call(&self, env: &Env) {
         let mut scope = null_mut();
-        // SAFETY: this is the thread of the environment, which has not ended: whoever watches a socket is told before. Values
+        // SAFETY: this is the thread of the environment, which has not ended: its cleanup hook stops the watching before. Values
         // are used within the scope alone.
         unsafe {
             if sys::napi_open_handle_scope(env.raw(), &raw mut scope) == sys::Status::napi_ok {

@@ -67,7 +67,7 @@ test('all listeners learn that rules have changed', async (t) => {
   limiter.close();
 });
 
-test('a file that is rewritten again and again is told once', async (t) => {
+test('a file that is rewritten again and again is logged once', async (t) => {
   const place = mkdtempSync(join(tmpdir(), 'sluicegate-'));
   t.after(() => rmSync(place, { recursive: true }));
   const path = join(place, 'rules.json');
